@@ -1,0 +1,1 @@
+"""Device processes: spawn, message channel, death watch, restart. Never imports torch."""
