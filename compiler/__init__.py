@@ -1,0 +1,1 @@
+"""Workflow in, PipelineSpec out. Pure: no torch, no files, no clock."""
