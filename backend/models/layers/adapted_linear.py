@@ -1,0 +1,57 @@
+"""A linear layer that adds the low-rank deltas of its lanes, given as an argument."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+@dataclass(frozen=True, slots=True)
+class LaneDelta:
+    """The low-rank deltas of one linear layer, ranks of a lane's stack side by side.
+
+    Shapes: down [L, R, in], up [L, out, R], scale [L, R]; L is the number of lanes, or 1 when all lanes
+    share one stack. Lanes with fewer ranks are filled with zeros.
+    """
+
+    down: Tensor
+    up: Tensor
+    scale: Tensor
+
+    def add_to(self, base: Tensor, x: Tensor) -> Tensor:
+        """base + (x down^T * scale) up^T per lane; x [B, ..., in], base [B, ..., out]."""
+        if self.down.shape[0] == 1:
+            low = F.linear(x, self.down[0]) * self.scale[0]
+            return base + F.linear(low, self.up[0])
+        rows = x.flatten(1, -2)
+        low = torch.bmm(rows, self.down.transpose(1, 2)) * self.scale[:, None]
+        return base + torch.bmm(low, self.up.transpose(1, 2)).view_as(base)
+
+
+@dataclass(frozen=True, slots=True)
+class LaneAdapters:
+    """What each adapted layer adds, by the layer's name; layers that no lane adapts are absent."""
+
+    lanes: int
+    deltas: Mapping[str, LaneDelta]
+
+
+class AdaptedLinear(nn.Linear):
+    """nn.Linear with the same parameters, plus the delta that `adapters` hold under this layer's name."""
+
+    adapter_name: str = ""
+
+    def forward(self, x: Tensor, adapters: LaneAdapters | None = None) -> Tensor:
+        base = F.linear(x, self.weight, self.bias)
+        if adapters is None or self.adapter_name not in adapters.deltas:
+            return base
+        return adapters.deltas[self.adapter_name].add_to(base, x)
+
+
+def name_adapted_layers(model: nn.Module) -> None:
+    """Tell each AdaptedLinear of `model` the name it is known by to adapters: its module path."""
+    for name, module in model.named_modules():
+        if isinstance(module, AdaptedLinear):
+            module.adapter_name = name
