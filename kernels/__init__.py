@@ -1,0 +1,1 @@
+"""Kernels: each folder holds a kernel, the reference that defines its answer, and a benchmark."""
