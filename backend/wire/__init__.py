@@ -1,0 +1,1 @@
+"""Message models, one folder a protocol version. Imports pydantic and nothing of ours."""

@@ -1,0 +1,104 @@
+"""Bodies of HTTP requests and replies."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from .diagnostics import Diagnostic, JobError
+from .model import JsonObject, WireModel
+from .records import Adapter, Artifact, Asset, Checkpoint, Job, NodeProgress, Template, Workflow
+
+
+class SubmitRequest(WireModel):
+    """A workflow to compile, or to run."""
+
+    workflow: JsonObject
+    targets: tuple[str, ...] | None = Field(
+        default=None, max_length=256, description="Run only these nodes and what they need; null is every output."
+    )
+
+
+class CompileEstimate(WireModel):
+    seconds: float
+    bytes: int
+
+
+class CompileReply(WireModel):
+    ok: bool
+    diagnostics: tuple[Diagnostic, ...]
+    explain: str | None = Field(description="The program as text a person can read; null when not ok.")
+    spec_hash: str | None
+    level: str | None
+    estimate: CompileEstimate | None
+
+
+class JobReply(WireModel):
+    job: Job
+    diagnostics: tuple[Diagnostic, ...] = Field(description="Warnings and notes of the compiler.")
+
+
+class JobDetailReply(WireModel):
+    job: Job
+    nodes: tuple[NodeProgress, ...]
+    artifacts: tuple[Artifact, ...]
+    diagnostics: tuple[Diagnostic, ...]
+    error: JobError | None
+    timings: dict[str, float]
+
+
+class JobsReply(WireModel):
+    """Newest first."""
+
+    jobs: tuple[Job, ...]
+
+
+class JobWorkflowReply(WireModel):
+    """What the job was made from."""
+
+    document: JsonObject
+    targets: tuple[str, ...] | None
+
+
+class ArtifactsReply(WireModel):
+    artifacts: tuple[Artifact, ...]
+
+
+class UploadReply(WireModel):
+    asset: Asset
+    renamed_from: str | None = Field(
+        description="The name that was asked for, when another content already had it; else null."
+    )
+
+
+class AssetsReply(WireModel):
+    assets: tuple[Asset, ...]
+
+
+class CheckpointsReply(WireModel):
+    checkpoints: tuple[Checkpoint, ...]
+
+
+class AdaptersReply(WireModel):
+    adapters: tuple[Adapter, ...]
+
+
+class WorkflowSaveRequest(WireModel):
+    document: JsonObject
+    title: str | None = Field(default=None, max_length=200, description="Null takes the document's title.")
+
+
+class WorkflowReply(WireModel):
+    workflow: Workflow
+
+
+class WorkflowsReply(WireModel):
+    workflows: tuple[Workflow, ...]
+
+
+class TemplatesReply(WireModel):
+    templates: tuple[Template, ...]
+
+
+class TemplateReply(WireModel):
+    template: Template
+    document: JsonObject
