@@ -54,12 +54,13 @@ _SAMPLING: Mapping[str, AttrKind] = {
 
 OPS: Mapping[str, Op] = dict(
     [
-        _op("load_model", "", "model", {"checkpoint": str, "precision": str}),
-        # entries: ((adapter, strength, text_strength), ...) in chain order
-        _op("stack_adapters", "", "adapters", {"entries": tuple}),
+        # content_id (here and below): which bytes were meant, so that a replaced file is another program
+        _op("load_model", "", "model", {"checkpoint": str, "precision": str, "content_id": str}),
+        # entries: ((adapter, strength, text_strength), ...) in chain order; content_ids: one per entry
+        _op("stack_adapters", "", "adapters", {"entries": tuple, "content_ids": tuple}),
         _op("encode_text", "model adapters?", "conditioning", {"text": str}),
-        _op("load_image", "", "image", {"asset": str}),
-        _op("load_video", "", "video", {"asset": str}),
+        _op("load_image", "", "image", {"asset": str, "content_id": str}),
+        _op("load_video", "", "video", {"asset": str, "content_id": str}),
         # Coverage is 1 inside the shape, falls to 0 over `feather_px` pixels outside its edge; `invert`
         # takes 1 - coverage; the mask is coverage * value. x, y, width, height: box in fractions of the
         # frame, from the top left; points: ((x, y), ...) of a polygon, same units, even-odd rule.
