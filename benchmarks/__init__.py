@@ -1,0 +1,1 @@
+"""Measurements, and the scripts that made the shipped model."""
