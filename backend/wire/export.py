@@ -1,4 +1,7 @@
-"""Writes the protocol as TypeScript: `python -m rushes.backend.wire.export frontend/src/wire/` makes `api.ts`."""
+"""Writes the protocol as TypeScript.
+
+`python -m rushes.backend.wire.export frontend/src/wire/` makes `api.ts` in that folder.
+"""
 
 from __future__ import annotations
 

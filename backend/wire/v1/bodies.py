@@ -14,12 +14,18 @@ class SubmitRequest(WireModel):
 
     workflow: JsonObject
     targets: tuple[str, ...] | None = Field(
-        default=None, max_length=256, description="Run only these nodes and what they need; null is every output."
+        default=None,
+        max_length=256,
+        description="Run only these nodes and what they need; null is every output.",
     )
 
 
 class CompileEstimate(WireModel):
-    seconds: float
+    """What a run is predicted to cost."""
+
+    seconds: float | None = Field(
+        description="Of the device; per second of video when endless. Null: not measured for this device."
+    )
     bytes: int
 
 

@@ -14,12 +14,14 @@ Key = Annotated[str, Field(min_length=1, max_length=32)]
 class ClientHello(WireModel):
     type: Literal["hello"] = "hello"
     since: int | None = Field(
-        default=None, ge=0, description="Last seq seen before a reconnect; null starts with what comes from now on."
+        default=None,
+        ge=0,
+        description="Last seq seen before a reconnect; null starts with what comes from now on.",
     )
 
 
 class Subscribe(WireModel):
-    """Send me the events of this job, from my `since` on. Terminal or not, a job may be named before it exists."""
+    """Send me the events of this job, or of all, from my `since` on. A job may be named before it exists."""
 
     type: Literal["subscribe"] = "subscribe"
     job_id: JobId | Literal["*"]
@@ -41,11 +43,15 @@ class JobControl(WireModel):
     type: Literal["job.control"] = "job.control"
     job_id: JobId
     node_id: NodeId
-    seq: int = Field(ge=0, description="The client's own number, growing; chunks name the last one they used.")
-    wanted_chunk: int | None = Field(default=None, ge=0, description="Chunk it is meant for; null is the next.")
-    keys: tuple[Key, ...] | None = Field(default=None, max_length=16, description="Keys held down from now on.")
+    seq: int = Field(ge=0, description="The client's own growing number; chunks name the last one used.")
+    wanted_chunk: int | None = Field(
+        default=None, ge=0, description="First chunk it is for; null is the next."
+    )
+    keys: tuple[Key, ...] | None = Field(
+        default=None, max_length=16, description="All keys held from now on."
+    )
     prompt: str | None = Field(default=None, max_length=4000)
-    stop: bool = Field(default=False, description="End the rollout here and save what was made.")
+    stop: bool = Field(default=False, description="End the rollout, save what was made.")
 
 
 class ChunkAck(WireModel):

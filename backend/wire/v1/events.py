@@ -1,7 +1,8 @@
 """What the server sends over `WS /api/v1/events`.
 
 Text messages are JSON. `preview.frame` and `chunk.frames` are binary messages: see `binary.py`.
-Every event but `hello` and `error` carries `seq`. A job's terminal event is the last of that job and comes once.
+Every message but `hello` and `error` carries the stream's `seq`. A job's terminal event is the last of that job
+and comes once.
 """
 
 from __future__ import annotations
@@ -62,6 +63,13 @@ class WorkerDied(_Event):
     job_ids: tuple[JobId, ...]
 
 
+class WorkerBroken(_Event):
+    """The computing process could not be started; queued jobs wait until the server is started again."""
+
+    type: Literal["worker.broken"] = "worker.broken"
+    message: str
+
+
 class JobQueued(_JobEvent):
     type: Literal["job.queued"] = "job.queued"
     position: int = Field(ge=0, description="0 is next. Sent again when it changes.")
@@ -117,14 +125,15 @@ class PreviewFrame(_NodeEvent):
 class ChunkFrames(_NodeEvent):
     """Header of consecutive frames of a rollout, finished. Never dropped.
 
-    The payload is the frames one after another, `frame_bytes` long each; `rgb24` rows are top to bottom, not padded.
+    The payload is the frames one after another, `frame_bytes` long each; `rgb24` rows go from the top down,
+    not padded.
     """
 
     type: Literal["chunk.frames"] = "chunk.frames"
     chunk_index: int = Field(ge=0)
     part_index: int = Field(ge=0)
     part_count: int = Field(ge=1)
-    frame_index: int = Field(ge=0, description="Pixel frame within the whole rollout of the first frame here.")
+    frame_index: int = Field(ge=0, description="Index in the whole rollout of the first frame here.")
     frame_count: int = Field(ge=0)
     width_px: int = Field(ge=1)
     height_px: int = Field(ge=1)
@@ -178,6 +187,7 @@ class JobCancelled(_JobEvent):
 ServerEvent = Annotated[
     WorkerReady
     | WorkerDied
+    | WorkerBroken
     | JobQueued
     | JobStarted
     | NodeStarted

@@ -10,7 +10,7 @@ JobId = Annotated[str, Field(pattern=r"^job_[0-9a-z]{12}$")]
 NodeId = Annotated[str, Field(min_length=1, max_length=200)]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 JsonObject = dict[str, JsonValue]
-Seq = Annotated[int, Field(ge=0, description="Number of the event in the server's one stream; it only grows.")]
+Seq = Annotated[int, Field(ge=0, description="Number of the event in the server's one stream; only grows.")]
 
 
 class WireModel(BaseModel):

@@ -11,7 +11,23 @@ from .model import JobId, JsonObject, Sha256, WireModel
 
 JobState = Literal["queued", "running", "completed", "failed", "cancelled"]
 AssetKind = Literal["image", "video"]
-WorkerState = Literal["starting", "ready", "restarting", "stopped"]
+OutputKind = Literal["save_video", "save_image", "preview"]
+WorkerState = Literal["stopped", "starting", "ready", "restarting", "stopping", "broken"]
+
+
+class JobOutput(WireModel):
+    """A node that yields an artifact when the job completes."""
+
+    node_id: str
+    kind: OutputKind
+
+
+class JobRollout(WireModel):
+    """A rollout of a job: what a live control may say to it."""
+
+    node_id: str
+    chunk_count: int | None = Field(description="Null is endless.")
+    keys: tuple[str, ...] = Field(description="Control keys it listens to; empty when it takes none live.")
 
 
 class Job(WireModel):
@@ -21,6 +37,8 @@ class Job(WireModel):
     state: JobState
     title: str | None = Field(description="Title of the workflow.")
     targets: tuple[str, ...] | None = Field(description="Nodes it was asked to run to; null is every output.")
+    outputs: tuple[JobOutput, ...]
+    rollouts: tuple[JobRollout, ...]
     spec_hash: str
     position: int | None = Field(description="Place in the queue, 0 is next; null unless queued.")
     attempt: int = Field(ge=0, description="How often it was started; a dead worker's job starts again.")
@@ -57,7 +75,7 @@ class Artifact(WireModel):
     frame_count: int
     fps: float | None = Field(description="Null for a picture.")
     size_bytes: int
-    latent_sha256: str | None = Field(description="SHA-256 of the fp32 little-endian latent it was decoded from.")
+    latent_sha256: str | None = Field(description="SHA-256 of the fp32 latent it was decoded from.")
 
 
 class JobSnapshot(WireModel):

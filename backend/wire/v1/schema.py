@@ -23,7 +23,7 @@ def wire_models() -> tuple[type[WireModel], ...]:
 
 def json_schema() -> dict[str, dict[str, JsonValue]]:
     """Name -> JSON Schema of each model. References read `#/components/schemas/<name>`."""
-    modes: list[tuple[type[BaseModel], Literal["validation"]]] = [(model, "validation") for model in wire_models()]
+    modes: list[tuple[type[BaseModel], Literal["validation"]]] = [(m, "validation") for m in wire_models()]
     _, document = models_json_schema(modes, ref_template=PREFIX + "{model}")
     definitions: dict[str, dict[str, JsonValue]] = document["$defs"]
     return definitions

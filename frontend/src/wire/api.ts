@@ -43,6 +43,21 @@ export interface ErrorReply {
   diagnostics?: ReadonlyArray<Diagnostic>;
 }
 
+/** A node that yields an artifact when the job completes. */
+export interface JobOutput {
+  node_id: string;
+  kind: "save_video" | "save_image" | "preview";
+}
+
+/** A rollout of a job: what a live control may say to it. */
+export interface JobRollout {
+  node_id: string;
+  /** Null is endless. */
+  chunk_count: number | null;
+  /** Control keys it listens to; empty when it takes none live. */
+  keys: ReadonlyArray<string>;
+}
+
 /** One run of one workflow. Times are seconds since 1970, UTC. */
 export interface Job {
   job_id: string;
@@ -51,6 +66,8 @@ export interface Job {
   title: string | null;
   /** Nodes it was asked to run to; null is every output. */
   targets: ReadonlyArray<string> | null;
+  outputs: ReadonlyArray<JobOutput>;
+  rollouts: ReadonlyArray<JobRollout>;
   spec_hash: string;
   /** Place in the queue, 0 is next; null unless queued. */
   position: number | null;
@@ -93,7 +110,7 @@ export interface Artifact {
   /** Null for a picture. */
   fps: number | null;
   size_bytes: number;
-  /** SHA-256 of the fp32 little-endian latent it was decoded from. */
+  /** SHA-256 of the fp32 latent it was decoded from. */
   latent_sha256: string | null;
 }
 
@@ -179,7 +196,7 @@ export interface Template {
 
 /** The process that computes. */
 export interface WorkerStatus {
-  state: "starting" | "ready" | "restarting" | "stopped";
+  state: "stopped" | "starting" | "ready" | "restarting" | "stopping" | "broken";
   /** cpu or cuda:0; null until ready. */
   device: string | null;
   device_name: string | null;
@@ -254,8 +271,10 @@ export interface SubmitRequest {
   targets?: ReadonlyArray<string> | null;
 }
 
+/** What a run is predicted to cost. */
 export interface CompileEstimate {
-  seconds: number;
+  /** Of the device; per second of video when endless. Null: not measured for this device. */
+  seconds: number | null;
   bytes: number;
 }
 
@@ -344,7 +363,7 @@ export interface TemplateReply {
 export interface Hello {
   type: "hello";
   protocol: "rushes.v1";
-  /** Number of the event in the server's one stream; it only grows. */
+  /** Number of the event in the server's one stream; only grows. */
   seq: number;
   /** Events after `since` are no longer kept; rely on the snapshots. */
   has_gap: boolean;
@@ -364,7 +383,7 @@ export interface ErrorMessage {
 }
 
 export interface WorkerReady {
-  /** Number of the event in the server's one stream; it only grows. */
+  /** Number of the event in the server's one stream; only grows. */
   seq: number;
   type: "worker.ready";
   device: string;
@@ -374,15 +393,23 @@ export interface WorkerReady {
 
 /** The computing process ended; it is started again, and its jobs are queued again or failed. */
 export interface WorkerDied {
-  /** Number of the event in the server's one stream; it only grows. */
+  /** Number of the event in the server's one stream; only grows. */
   seq: number;
   type: "worker.died";
   exit_code: number | null;
   job_ids: ReadonlyArray<string>;
 }
 
+/** The computing process could not be started; queued jobs wait until the server is started again. */
+export interface WorkerBroken {
+  /** Number of the event in the server's one stream; only grows. */
+  seq: number;
+  type: "worker.broken";
+  message: string;
+}
+
 export interface JobQueued {
-  /** Number of the event in the server's one stream; it only grows. */
+  /** Number of the event in the server's one stream; only grows. */
   seq: number;
   job_id: string;
   type: "job.queued";
@@ -391,14 +418,14 @@ export interface JobQueued {
 }
 
 export interface JobStarted {
-  /** Number of the event in the server's one stream; it only grows. */
+  /** Number of the event in the server's one stream; only grows. */
   seq: number;
   job_id: string;
   type: "job.started";
 }
 
 export interface NodeStarted {
-  /** Number of the event in the server's one stream; it only grows. */
+  /** Number of the event in the server's one stream; only grows. */
   seq: number;
   job_id: string;
   node_id: string;
@@ -406,7 +433,7 @@ export interface NodeStarted {
 }
 
 export interface NodeFinished {
-  /** Number of the event in the server's one stream; it only grows. */
+  /** Number of the event in the server's one stream; only grows. */
   seq: number;
   job_id: string;
   node_id: string;
@@ -416,7 +443,7 @@ export interface NodeFinished {
 }
 
 export interface NodeFailed {
-  /** Number of the event in the server's one stream; it only grows. */
+  /** Number of the event in the server's one stream; only grows. */
   seq: number;
   job_id: string;
   node_id: string;
@@ -426,7 +453,7 @@ export interface NodeFailed {
 }
 
 export interface JobProgress {
-  /** Number of the event in the server's one stream; it only grows. */
+  /** Number of the event in the server's one stream; only grows. */
   seq: number;
   job_id: string;
   node_id: string;
@@ -445,7 +472,7 @@ export interface JobProgress {
  * `frame_bytes` long each.
  */
 export interface PreviewFrame {
-  /** Number of the event in the server's one stream; it only grows. */
+  /** Number of the event in the server's one stream; only grows. */
   seq: number;
   job_id: string;
   node_id: string;
@@ -467,10 +494,11 @@ export interface PreviewFrame {
 /**
  * Header of consecutive frames of a rollout, finished. Never dropped.
  *
- * The payload is the frames one after another, `frame_bytes` long each; `rgb24` rows are top to bottom, not padded.
+ * The payload is the frames one after another, `frame_bytes` long each; `rgb24` rows go from the top down,
+ * not padded.
  */
 export interface ChunkFrames {
-  /** Number of the event in the server's one stream; it only grows. */
+  /** Number of the event in the server's one stream; only grows. */
   seq: number;
   job_id: string;
   node_id: string;
@@ -478,7 +506,7 @@ export interface ChunkFrames {
   chunk_index: number;
   part_index: number;
   part_count: number;
-  /** Pixel frame within the whole rollout of the first frame here. */
+  /** Index in the whole rollout of the first frame here. */
   frame_index: number;
   frame_count: number;
   width_px: number;
@@ -496,7 +524,7 @@ export interface ChunkFrames {
 
 /** A control message took effect. `control_seq` is the number the client gave it. */
 export interface ControlApplied {
-  /** Number of the event in the server's one stream; it only grows. */
+  /** Number of the event in the server's one stream; only grows. */
   seq: number;
   job_id: string;
   node_id: string;
@@ -507,7 +535,7 @@ export interface ControlApplied {
 }
 
 export interface ArtifactCreated {
-  /** Number of the event in the server's one stream; it only grows. */
+  /** Number of the event in the server's one stream; only grows. */
   seq: number;
   job_id: string;
   node_id: string;
@@ -525,7 +553,7 @@ export interface ArtifactCreated {
 }
 
 export interface JobCompleted {
-  /** Number of the event in the server's one stream; it only grows. */
+  /** Number of the event in the server's one stream; only grows. */
   seq: number;
   job_id: string;
   type: "job.completed";
@@ -533,7 +561,7 @@ export interface JobCompleted {
 }
 
 export interface JobFailed {
-  /** Number of the event in the server's one stream; it only grows. */
+  /** Number of the event in the server's one stream; only grows. */
   seq: number;
   job_id: string;
   type: "job.failed";
@@ -544,7 +572,7 @@ export interface JobFailed {
 }
 
 export interface JobCancelled {
-  /** Number of the event in the server's one stream; it only grows. */
+  /** Number of the event in the server's one stream; only grows. */
   seq: number;
   job_id: string;
   type: "job.cancelled";
@@ -556,7 +584,7 @@ export interface ClientHello {
   since?: number | null;
 }
 
-/** Send me the events of this job, from my `since` on. Terminal or not, a job may be named before it exists. */
+/** Send me the events of this job, or of all, from my `since` on. A job may be named before it exists. */
 export interface Subscribe {
   type: "subscribe";
   job_id: string | "*";
@@ -574,14 +602,14 @@ export interface JobControl {
   type: "job.control";
   job_id: string;
   node_id: string;
-  /** The client's own number, growing; chunks name the last one they used. */
+  /** The client's own growing number; chunks name the last one used. */
   seq: number;
-  /** Chunk it is meant for; null is the next. */
+  /** First chunk it is for; null is the next. */
   wanted_chunk?: number | null;
-  /** Keys held down from now on. */
+  /** All keys held from now on. */
   keys?: ReadonlyArray<string> | null;
   prompt?: string | null;
-  /** End the rollout here and save what was made. */
+  /** End the rollout, save what was made. */
   stop?: boolean;
 }
 
@@ -600,6 +628,7 @@ export interface JobCancel {
 export type ServerEvent =
   | WorkerReady
   | WorkerDied
+  | WorkerBroken
   | JobQueued
   | JobStarted
   | NodeStarted
@@ -619,6 +648,7 @@ export type ServerMessage =
   | ErrorMessage
   | WorkerReady
   | WorkerDied
+  | WorkerBroken
   | JobQueued
   | JobStarted
   | NodeStarted
