@@ -6,6 +6,8 @@ from typing import TypedDict
 import torch
 from torch import Tensor
 
+from rushes.backend.models.layers.rotary import Rotary, rotate
+
 
 class RingKVState(TypedDict):
     """What `RingKVCache.state_dict` holds: the kept frames of every layer and the clock."""
@@ -37,7 +39,9 @@ class RingKVCache:
 
     Shapes: per layer [lanes, kept frames * tokens_per_frame, heads, head_dim].
     State: `frames`, the latent frames committed so far, is the clock. A chunk is committed by `begin`, one
-        `write` per layer, `end`; a chunk that does not start at the clock is refused.
+        `write` per layer, `end`; a chunk that does not start at the clock is refused. Behind the kept frames
+        lies room for the chunk at hand, so that a layer reads past and present as one tensor; rotated keys
+        of the past are kept until the next commit.
     Errors: ValueError for a window below 1, a chunk off the clock or a read in the middle of a commit.
     """
 
@@ -54,15 +58,16 @@ class RingKVCache:
             raise ValueError(f"window_frames must be at least 1, got {window_frames}")
         if sink_frames < 0:
             raise ValueError(f"sink_frames must be at least 0, got {sink_frames}")
-        self.lanes = shape.lanes
+        self.shape = shape
         self.sink_frames = sink_frames
         self.window_frames = window_frames
-        self.tokens_per_frame = shape.tokens_per_frame
         self.frames = 0
         slots = (sink_frames + window_frames) * shape.tokens_per_frame
         size = (shape.layers, shape.lanes, slots, shape.heads, shape.head_dim)
         self._keys = torch.zeros(size, device=device, dtype=dtype)
-        self._values = torch.zeros_like(self._keys)
+        self._values = torch.zeros(size, device=device, dtype=dtype)
+        self._rotated = self._keys[:, :, :0]
+        self._rotated_layers = 0
         self._pending: range | None = None
         self._written = 0
 
@@ -73,97 +78,123 @@ class RingKVCache:
 
     @property
     def bytes(self) -> int:
-        return 2 * self._keys.numel() * self._keys.element_size()
+        """Memory held, the room for the chunk at hand included."""
+        return sum(x.numel() * x.element_size() for x in (self._keys, self._values, self._rotated))
 
     def frame_positions(self) -> Tensor:
-        """Position of each frame that `read` returns, in the order of its rows; [kept_frames]."""
-        device = self._keys.device
+        """Position of each kept frame, in the order of the stored rows; [kept_frames]."""
+        sink = torch.arange(min(self.kept_frames, self.sink_frames), device=self._keys.device)
+        ring = torch.arange(self.kept_frames - sink.shape[0], device=self._keys.device)
         evicted = self.frames - self.kept_frames
-        oldest = evicted % self.window_frames
-        ring = torch.arange(self.kept_frames - min(self.kept_frames, self.sink_frames), device=device)
-        in_time = (ring - oldest) % self.window_frames if evicted else ring
-        sink = torch.arange(min(self.kept_frames, self.sink_frames), device=device)
+        in_time = (ring - evicted) % self.window_frames
         return torch.cat((sink, self.sink_frames + in_time))
 
-    def read(self, layer: int) -> tuple[Tensor, Tensor]:
-        """Keys (not rotated) and values of the kept frames; views, not to be written to."""
-        if self._pending is not None and self._written > layer:
-            raise ValueError(
-                "a commit was begun and not ended: the history must be restored before it is read"
-            )
-        tokens = self.kept_frames * self.tokens_per_frame
-        return self._keys[layer, :, :tokens], self._values[layer, :, :tokens]
+    def extended(self, layer: int, past: Rotary, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        """Keys and values of the past and of the chunk at hand, for attention; nothing kept is changed.
+
+        Shapes: past, for the kept frames at `frame_positions`; keys (rotated already), values [lanes, tokens,
+        heads, head_dim]. Returns views that the next call for this layer overwrites.
+        """
+        self._check_readable(layer)
+        kept = self._kept_tokens
+        end = kept + keys.shape[1]
+        self._make_room(end)
+        if layer >= self._rotated_layers:
+            self._rotated[layer, :, :kept] = rotate(self._keys[layer, :, :kept], past)
+            self._rotated_layers = layer + 1
+        self._rotated[layer, :, kept:end] = keys
+        self._values[layer, :, kept:end] = values
+        return self._rotated[layer, :, :end], self._values[layer, :, :end]
 
     def begin(self, start_frame: int, frame_count: int) -> None:
         """Start to commit `frame_count` latent frames from `start_frame`, which must be the clock."""
-        if self._pending is not None:
-            raise ValueError(
-                "a commit was begun and not ended: the history must be restored before the next one"
-            )
+        self._check_readable(0)
         if start_frame != self.frames:
-            raise ValueError(
-                f"the next frame to commit is {self.frames}, got a chunk that starts at {start_frame}"
-            )
+            raise ValueError(f"the next chunk to commit starts at frame {self.frames}, got {start_frame}")
         self._pending = range(start_frame, start_frame + frame_count)
         self._written = 0
 
     def write(self, layer: int, keys: Tensor, values: Tensor) -> None:
-        """Store one layer of the chunk: [lanes, frame_count * tokens_per_frame, heads, head_dim] each."""
+        """Store one layer of the chunk, keys before rotation: [lanes, tokens, heads, head_dim] each."""
         if self._pending is None or layer != self._written:
             raise ValueError(f"the next layer to write is {self._written} of a begun commit, got {layer}")
-        size = self.tokens_per_frame
+        size = self.shape.tokens_per_frame
         for index, frame in enumerate(self._pending):
-            if not self._is_kept(frame):
+            if frame >= self.sink_frames and frame < self._pending.stop - self.window_frames:
                 continue
             source = slice(index * size, (index + 1) * size)
             slot = self._slot(frame) * size
-            self._keys[layer, :, slot : slot + size].copy_(keys[:, source])
-            self._values[layer, :, slot : slot + size].copy_(values[:, source])
+            self._keys[layer, :, slot : slot + size] = keys[:, source]
+            self._values[layer, :, slot : slot + size] = values[:, source]
         self._written += 1
 
     def end(self) -> None:
         """Advance the clock; every layer must have been written."""
-        if self._pending is None or self._written != self._keys.shape[0]:
-            raise ValueError(f"a commit ends after {self._keys.shape[0]} layers, got {self._written}")
+        if self._pending is None or self._written != self.shape.layers:
+            raise ValueError(f"a commit ends after {self.shape.layers} layers, got {self._written}")
         self.frames = self._pending.stop
         self._pending = None
+        self._rotated_layers = 0
 
     def clone(self) -> "RingKVCache":
         """An independent copy."""
-        twin = object.__new__(RingKVCache)
-        twin.__dict__.update(self.__dict__)
-        twin._keys, twin._values = self._keys.clone(), self._values.clone()
+        twin = RingKVCache(
+            self.shape,
+            sink_frames=self.sink_frames,
+            window_frames=self.window_frames,
+            device=self._keys.device,
+            dtype=self._keys.dtype,
+        )
+        twin.load_state(self.state_dict())
         return twin
 
     def state_dict(self) -> RingKVState:
         """A copy of the kept frames and the clock."""
-        tokens = self.kept_frames * self.tokens_per_frame
+        self._check_readable(0)
+        kept = self._kept_tokens
         return RingKVState(
-            keys=self._keys[:, :, :tokens].clone(),
-            values=self._values[:, :, :tokens].clone(),
+            keys=self._keys[:, :, :kept].clone(),
+            values=self._values[:, :, :kept].clone(),
             frames=self.frames,
             sink_frames=self.sink_frames,
             window_frames=self.window_frames,
         )
 
     def load_state(self, state: RingKVState) -> None:
-        """Become what `state` describes; it must come from a cache of the same shape."""
-        if (state["sink_frames"], state["window_frames"]) != (self.sink_frames, self.window_frames):
-            raise ValueError(
-                f"the state must have sink {self.sink_frames} and window {self.window_frames}, "
-                f"got {state['sink_frames']} and {state['window_frames']}"
-            )
+        """Become what `state` describes, whatever was going on; it must fit this cache's shape."""
+        frames = (state["sink_frames"], state["window_frames"])
+        if frames != (self.sink_frames, self.window_frames):
+            raise ValueError(f"sink and window must be {self.sink_frames, self.window_frames}, got {frames}")
+        kept = min(state["frames"], sum(frames)) * self.shape.tokens_per_frame
+        expected = (*self._keys.shape[:2], kept, *self._keys.shape[3:])
+        if state["keys"].shape != expected or state["values"].shape != expected:
+            raise ValueError(f"keys and values must be {expected}, got {tuple(state['keys'].shape)}")
+        self._keys[:, :, :kept] = state["keys"]
+        self._values[:, :, :kept] = state["values"]
         self.frames = state["frames"]
-        self._pending, self._written = None, 0
-        tokens = self.kept_frames * self.tokens_per_frame
-        self._keys[:, :, :tokens].copy_(state["keys"])
-        self._values[:, :, :tokens].copy_(state["values"])
+        self._pending, self._written, self._rotated_layers = None, 0, 0
 
-    def _is_kept(self, frame: int) -> bool:
-        assert self._pending is not None
-        return frame < self.sink_frames or frame >= self._pending.stop - self.window_frames
+    @property
+    def _kept_tokens(self) -> int:
+        return self.kept_frames * self.shape.tokens_per_frame
 
     def _slot(self, frame: int) -> int:
         if frame < self.sink_frames:
             return frame
         return self.sink_frames + (frame - self.sink_frames) % self.window_frames
+
+    def _check_readable(self, layer: int) -> None:
+        if self._pending is not None and self._written > layer:
+            raise ValueError("a commit was begun and not ended: load a state before going on")
+
+    def _make_room(self, tokens: int) -> None:
+        """Room for the past at its fullest and the chunk at hand; grows to the largest chunk seen."""
+        if self._rotated.shape[2] >= tokens:
+            return
+        room = self._keys.shape[2] + tokens - self._kept_tokens
+        size = (*self._keys.shape[:2], room, *self._keys.shape[3:])
+        values = self._values
+        self._values = values.new_zeros(size)
+        self._values[:, :, : values.shape[2]] = values
+        self._rotated = self._keys.new_zeros(size)
+        self._rotated_layers = 0

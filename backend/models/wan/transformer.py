@@ -173,14 +173,14 @@ class WanBlock(nn.Module):
         query = rotate(self.attn1.query(x, inputs.adapters), inputs.rotary)
         raw_keys, raw_values = self.attn1.key_value(x, inputs.adapters)
         keys, values = rotate(raw_keys, inputs.rotary), raw_values
-        history = inputs.history
-        if history is not None:
-            past_keys, past_values = history.cache.read(self.layer)
-            keys = torch.cat((rotate(past_keys, history.rotary), keys), dim=1)
-            values = torch.cat((past_values, values), dim=1)
-            if history.commit:
-                history.cache.write(self.layer, raw_keys, raw_values)
-        return self.attn1.output(attend(query, keys, values, inputs.mask), inputs.adapters)
+        if inputs.history is None:
+            attended = attend(query, keys, values, inputs.mask)
+        else:
+            cache, past, commit = inputs.history
+            attended = attend(query, *cache.extended(self.layer, past, keys, values), inputs.mask)
+            if commit:  # only now: a write may take the place of a frame that was attended to
+                cache.write(self.layer, raw_keys, raw_values)
+        return self.attn1.output(attended, inputs.adapters)
 
     def cross_attention(self, x: Tensor, inputs: BlockInputs) -> Tensor:
         query = self.attn2.query(x, inputs.adapters)
