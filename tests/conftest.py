@@ -1,4 +1,4 @@
-"""What every test shares: one CPU thread a process, so that timings of neighbours stay out of each other's way."""
+"""What every test shares: one CPU thread a process, and the folder of the checkout."""
 
 import os
 from pathlib import Path

@@ -1,0 +1,122 @@
+"""What goes into the wheel: every package listed by hand, and the data that makes it whole without Node."""
+
+import re
+import tomllib
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+import pytest
+from packaging.requirements import Requirement
+from setuptools import Distribution
+from setuptools.command.build_py import build_py
+
+ROOTS = ("backend", "compiler", "kernels", "nodes", "workflows")
+DATA_FOLDERS = {"static", "checkpoints", "__pycache__"}
+
+
+@pytest.fixture(scope="module")
+def project(root: Path) -> dict[str, Any]:
+    with (root / "pyproject.toml").open("rb") as file:
+        return tomllib.load(file)
+
+
+def packages_in_the_tree(root: Path) -> set[str]:
+    folders = {
+        path.parent.relative_to(root)
+        for name in ROOTS
+        for path in (root / name).rglob("*.py")
+        if not DATA_FOLDERS & set(path.relative_to(root).parts)
+    }
+    return {"rushes." + ".".join(folder.parts) for folder in folders}
+
+
+def wheel_data(root: Path, project: dict[str, Any], package: str) -> set[str]:
+    """What setuptools would copy beside the code of a package, relative to it."""
+    tools = project["tool"]["setuptools"]
+    distribution = Distribution(
+        {
+            "packages": [package],
+            "package_dir": {name: str(root / folder) for name, folder in tools["package-dir"].items()},
+            "package_data": tools["package-data"],
+            "include_package_data": False,
+        }
+    )
+    command = build_py(distribution)
+    command.finalize_options()
+    folder = root / tools["package-dir"][package]
+    return {
+        Path(found).relative_to(folder).as_posix() for found in command.find_data_files(package, str(folder))
+    }
+
+
+def test_every_package_is_listed(root: Path, project: dict[str, Any]) -> None:
+    listed = set(project["tool"]["setuptools"]["packages"])
+    there = packages_in_the_tree(root)
+    assert (there - listed, listed - there) == (set(), set()), "run .ci/packages"
+
+
+def test_every_package_folder_has_an_init_file(root: Path) -> None:
+    bare = {
+        name
+        for name in packages_in_the_tree(root)
+        if not (root.joinpath(*name.split(".")[1:]) / "__init__.py").exists()
+    }
+    assert bare == set()
+
+
+def test_the_type_checkers_folder_mirrors_the_packages(root: Path, project: dict[str, Any]) -> None:
+    mirrored = {path.name: path.resolve() for path in (root / ".typing" / "rushes").iterdir()}
+    expected = {
+        name.removeprefix("rushes."): (root / folder).resolve()
+        for name, folder in project["tool"]["setuptools"]["package-dir"].items()
+    }
+    assert mirrored == expected
+
+
+def test_the_wheel_carries_every_template_and_clip(root: Path, project: dict[str, Any]) -> None:
+    carried = wheel_data(root, project, "rushes.workflows")
+    workflows = root / "workflows"
+    templates = {path.relative_to(workflows).as_posix() for path in workflows.glob("*.json")}
+    assets = {
+        path.relative_to(workflows).as_posix() for path in workflows.glob("assets/**/*") if path.is_file()
+    }
+    assert templates
+    assert assets
+    assert templates | assets <= carried
+
+
+def test_the_wheel_carries_the_model_and_its_adapter(root: Path, project: dict[str, Any]) -> None:
+    carried = wheel_data(root, project, "rushes.backend")
+    shapes = root / "backend" / "checkpoints" / "shapes"
+    files = {path.relative_to(root / "backend").as_posix() for path in shapes.rglob("*") if path.is_file()}
+    assert "checkpoints/shapes/model_index.json" in files
+    assert files <= carried
+
+
+def test_the_command_is_installed() -> None:
+    scripts = {entry.name: entry for entry in entry_points(group="console_scripts")}
+    assert callable(scripts["rushes"].load())
+
+
+def test_the_readmes_first_two_commands_run_and_test(root: Path) -> None:
+    blocks = re.findall(r"```sh\n(.*?)```", (root / "README.md").read_text(encoding="utf-8"), flags=re.DOTALL)
+    commands = [line.split("#")[0].strip() for block in blocks for line in block.splitlines() if line.strip()]
+    assert commands[:2] == ["make run", "make test"]
+
+
+def test_ci_runs_what_the_readme_tells(root: Path) -> None:
+    lines = (root / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+    assert lines[-2:] == ["make check", "make test"]
+
+
+def test_the_makefile_installs_a_torch_that_the_project_accepts(root: Path, project: dict[str, Any]) -> None:
+    pinned = re.search(
+        r"^TORCH \?= (.+)$", (root / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE
+    )
+    assert pinned
+    version = next(iter(Requirement(pinned.group(1)).specifier)).version
+    accepted = next(
+        Requirement(line) for line in project["project"]["dependencies"] if line.startswith("torch")
+    )
+    assert accepted.specifier.contains(version)
