@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from rushes.backend.models.layers.adapted_linear import AdaptedLinear, LaneAdapters, name_adapted_layers
-from rushes.backend.models.layers.attention import attend
+from rushes.backend.models.layers.attention import PLAIN, AttentionChoice
 from rushes.backend.models.layers.ring_kv import RingKVCache
 from rushes.backend.models.layers.rotary import Rotary, rotary_3d, rotate
 
@@ -105,6 +105,7 @@ class Attention(nn.Module):
         super().__init__()
         dim = config.dim
         self.heads = config.num_attention_heads
+        self.choice: AttentionChoice = PLAIN
         self.to_q = AdaptedLinear(dim, dim)
         self.to_k = AdaptedLinear(dim, dim)
         self.to_v = AdaptedLinear(dim, dim)
@@ -174,10 +175,12 @@ class WanBlock(nn.Module):
         raw_keys, raw_values = self.attn1.key_value(x, inputs.adapters)
         keys, values = rotate(raw_keys, inputs.rotary), raw_values
         if inputs.history is None:
-            attended = attend(query, keys, values, inputs.mask)
+            attended = self.attn1.choice.attend(query, keys, values, inputs.mask)
         else:
             cache, past, commit = inputs.history
-            attended = attend(query, *cache.extended(self.layer, past, keys, values), inputs.mask)
+            attended = self.attn1.choice.attend(
+                query, *cache.extended(self.layer, past, keys, values), inputs.mask
+            )
             if commit:  # only now: a write may take the place of a frame that was attended to
                 cache.write(self.layer, raw_keys, raw_values)
         return self.attn1.output(attended, inputs.adapters)
@@ -187,7 +190,7 @@ class WanBlock(nn.Module):
         keys, values = inputs.text.layers[self.layer]
         log_count = inputs.text.log_count
         bias = None if log_count is None else log_count[:, None, None].to(query.dtype)
-        return self.attn2.output(attend(query, keys, values, bias), inputs.adapters)
+        return self.attn2.output(self.attn2.choice.attend(query, keys, values, bias), inputs.adapters)
 
 
 class TwoLayers(nn.Module):
@@ -287,6 +290,11 @@ class WanTransformer(nn.Module):
         embedded = self.condition_embedder.embed_text(rows, adapters)
         layers = tuple(block.attn2.key_value(embedded, adapters) for block in self.blocks)
         return TextKV(layers, log_count)
+
+    def use_attention(self, choice: AttentionChoice) -> None:
+        """Take another choice of attention backends than plain SDPA, in every layer."""
+        for block in self.blocks:
+            block.attn1.choice = block.attn2.choice = choice
 
     def _grid(self, latent: Tensor) -> tuple[int, int, int]:
         sizes, patch = latent.shape[2:], self.config.patch_size

@@ -1,0 +1,32 @@
+"""The flash attention built into torch."""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+from rushes.backend.models.layers.attention.backend import AttentionCase
+
+
+class FlashSdpa:
+    name = "flash_sdpa"
+    takes_mask = False
+
+    def can_run(self, case: AttentionCase) -> bool:
+        return (
+            case.device == "cuda"
+            and case.capability >= (8, 0)
+            and case.dtype in (torch.bfloat16, torch.float16)
+            and case.head_dim % 8 == 0
+            and case.head_dim <= 256
+        )
+
+    def attend(self, query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
+        with sdpa_kernel(SDPBackend.FLASH_ATTENTION):
+            out = F.scaled_dot_product_attention(
+                query.transpose(1, 2), keys.transpose(1, 2), values.transpose(1, 2), attn_mask=mask
+            )
+        return out.transpose(1, 2)
+
+
+BACKEND = FlashSdpa()
