@@ -112,4 +112,4 @@ def _write_sharded(folder: Path, config: Mapping[str, Any], state: Mapping[str, 
 
 
 def _stored(state: Mapping[str, Tensor], dtype: torch.dtype) -> dict[str, Tensor]:
-    return {name: value.detach().to("cpu", dtype).contiguous() for name, value in state.items()}
+    return {name: value.detach().to("cpu", dtype).clone().contiguous() for name, value in state.items()}
