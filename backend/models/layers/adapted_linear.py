@@ -12,8 +12,9 @@ from torch import Tensor, nn
 class LaneDelta:
     """The low-rank deltas of one linear layer, ranks of a lane's stack side by side.
 
-    Shapes: down [L, R, in], up [L, out, R], scale [L, R]; L is the number of lanes, or 1 when all lanes
-    share one stack. Lanes with fewer ranks are filled with zeros.
+    Shapes: down [L, R, in], up [L, out, R], scale [L, R] fp32, an operand of the run and no part of the
+    weights; L is the number of lanes, or 1 when all lanes share one stack. Lanes with fewer ranks are filled
+    with zeros.
     """
 
     down: Tensor
@@ -21,13 +22,12 @@ class LaneDelta:
     scale: Tensor
 
     def add_to(self, base: Tensor, x: Tensor) -> Tensor:
-        """base + (x down^T * scale) up^T per lane; x [B, ..., in], base [B, ..., out]."""
+        """base + (x down^T * scale) up^T per lane; x [B, N, in], base [B, N, out]."""
         if self.down.shape[0] == 1:
-            low = F.linear(x, self.down[0]) * self.scale[0]
+            low = (F.linear(x, self.down[0]) * self.scale[0]).type_as(x)
             return base + F.linear(low, self.up[0])
-        rows = x.flatten(1, -2)
-        low = torch.bmm(rows, self.down.transpose(1, 2)) * self.scale[:, None]
-        return base + torch.bmm(low, self.up.transpose(1, 2)).view_as(base)
+        low = (torch.bmm(x, self.down.transpose(1, 2)) * self.scale[:, None]).type_as(x)
+        return base + torch.bmm(low, self.up.transpose(1, 2))
 
 
 @dataclass(frozen=True, slots=True)

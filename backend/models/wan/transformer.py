@@ -235,7 +235,8 @@ class WanTransformer(nn.Module):
         Tokens are ordered time, height, width. Returns [B, out_channels, T, H, W] in the dtype computed in.
     State: none of its own. With `cache`, self-attention also sees the cached frames; with `commit` the keys
         and values of this latent are appended to it.
-    Errors: ValueError for a latent that does not divide into patches or a timestep of another length.
+    Errors: ValueError for a latent that does not divide into patches, a timestep of another length, adapters
+        for another number of lanes.
     """
 
     def __init__(self, config: WanTransformerConfig) -> None:
@@ -263,6 +264,8 @@ class WanTransformer(nn.Module):
         adapters: LaneAdapters | None = None,
     ) -> Tensor:
         grid = self._grid(latent)
+        if adapters is not None and adapters.lanes != latent.shape[0]:
+            raise ValueError(f"adapters must be for {latent.shape[0]} lanes, got {adapters.lanes}")
         tokens = grid[0] * grid[1] * grid[2]
         embedded = self.condition_embedder.embed_time(_grouped(timestep, grid), adapters)
         if keys is not None:

@@ -33,7 +33,7 @@ TABLE: dict[str, tuple[Row, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class AttentionChoice:
-    """The backends open to a layer, best first; the last takes whatever comes, masks and gradients included."""
+    """The backends open to a layer, best first; the last takes masks and gradients too."""
 
     rows: tuple[Row, ...]
 
