@@ -42,6 +42,7 @@ CODES: Mapping[str, str] = {
     "N_UNKNOWN_KEY": "A key of the document that this version does not know; it is kept.",
     "N_MUTED": "A node is not run because it, or a node it needs, is muted.",
     "N_NO_EFFECT": "A setting that changes nothing here.",
+    "N_RESIZED": "The source is brought to the size the checkpoint makes.",
     "N_SNAPPED": "Kept frames were cut to whole latent frames.",
     "N_OLDER_VERSION": "The node was saved by an older version of its type.",
 }

@@ -1,0 +1,1 @@
+"""What users see: node types, declared once each."""

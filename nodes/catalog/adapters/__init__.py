@@ -1,0 +1,1 @@
+"""Weights added to a model."""

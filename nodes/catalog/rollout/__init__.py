@@ -1,0 +1,1 @@
+"""Video that goes on, steered while it is made."""
