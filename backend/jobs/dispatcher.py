@@ -250,7 +250,7 @@ class Dispatcher:
             return self._progress.nodes(job_id)
         return await self._database.run(partial(store.read_nodes, job_id=job_id))
 
-    async def list(self, state: JobState | None, limit: int) -> list[JobRecord]:
+    async def list_jobs(self, state: JobState | None, limit: int) -> list[JobRecord]:
         """Newest first."""
         return await self._database.run(partial(store.list_jobs, state=state, limit=limit))
 

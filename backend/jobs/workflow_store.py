@@ -86,7 +86,7 @@ class WorkflowStore:
 
         return await self._database.run(work)
 
-    async def list(self) -> list[WorkflowRecord]:
+    async def list_all(self) -> list[WorkflowRecord]:
         """Last changed first."""
 
         def work(connection: Connection) -> list[WorkflowRecord]:

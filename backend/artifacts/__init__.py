@@ -1,0 +1,1 @@
+"""Files: content-addressed store, uploaded and shipped assets, finished artifacts."""
