@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from rushes.backend.models.layers.adapted_linear import AdaptedLinear, LaneAdapters, name_adapted_layers
 from rushes.backend.models.layers.attention import PLAIN, AttentionChoice
+from rushes.backend.models.layers.joined_rings import JoinedRings
 from rushes.backend.models.layers.ring_kv import RingKVCache
 from rushes.backend.models.layers.rotary import Rotary, rotary_3d, rotate
 
@@ -79,7 +80,7 @@ class TextKV(NamedTuple):
 class History(NamedTuple):
     """What a block needs to see the past: the cache, the rotary of its kept frames, whether to write."""
 
-    cache: RingKVCache
+    cache: RingKVCache | JoinedRings
     rotary: Rotary
     commit: bool
 
@@ -259,7 +260,7 @@ class WanTransformer(nn.Module):
         *,
         keys: Tensor | None = None,
         attention_mask: Tensor | None = None,
-        cache: RingKVCache | None = None,
+        cache: RingKVCache | JoinedRings | None = None,
         commit: bool = False,
         adapters: LaneAdapters | None = None,
     ) -> Tensor:
@@ -308,7 +309,11 @@ class WanTransformer(nn.Module):
         return sizes[0] // patch[0], sizes[1] // patch[1], sizes[2] // patch[2]
 
     def _positions(
-        self, latent: Tensor, grid: tuple[int, int, int], cache: RingKVCache | None, commit: bool
+        self,
+        latent: Tensor,
+        grid: tuple[int, int, int],
+        cache: RingKVCache | JoinedRings | None,
+        commit: bool,
     ) -> tuple[Rotary, History | None]:
         frames, height, width = grid
         head_dim = self.config.attention_head_dim
