@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import JsonValue
+from pydantic import Field, JsonValue
 
 from .model import WireModel
 
@@ -39,6 +39,7 @@ class NodeParam(WireModel):
     doc: str
     live: bool
     widget: Widget
+    max_length: int | None = Field(description="Of a TEXT, in characters; null for other kinds.")
 
 
 class NodeType(WireModel):

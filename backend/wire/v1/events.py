@@ -1,8 +1,7 @@
 """What the server sends over `WS /api/v1/events`.
 
 Text messages are JSON. `preview.frame` and `chunk.frames` are binary messages: see `binary.py`.
-Every message but `hello` and `error` carries the stream's `seq`. A job's terminal event is the last of that job
-and comes once.
+Every message but `hello` and `error` carries the stream's `seq`. The terminal event of a job comes once, last.
 """
 
 from __future__ import annotations

@@ -246,6 +246,8 @@ export interface NodeParam {
   doc: string;
   live: boolean;
   widget: "seed" | "slider" | "text" | "textarea" | "choice" | "toggle" | "number" | "script";
+  /** Of a TEXT, in characters; null for other kinds. */
+  max_length: number | null;
 }
 
 export interface NodeType {
