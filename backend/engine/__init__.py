@@ -1,1 +1,1 @@
-"""Runs compiled pipelines on one device, in a process of its own. Importing this package does not import torch."""
+"""Runs compiled pipelines on one device, in its own process. Importing this package imports no torch."""
