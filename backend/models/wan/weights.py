@@ -34,8 +34,8 @@ def load_module(
     """Build a module without memory and fill it from `place`: a file, or a folder as diffusers does.
 
     Parameters whose name holds one of `kept_fp32` stay fp32.
-    Errors: FamilyError for names or shapes that do not match, all of them listed, or a dtype that is not float;
-        TensorFileError for a broken file. Both before memory is taken.
+    Errors: FamilyError for names or shapes that do not match, all of them listed, or a dtype that is not
+        float; TensorFileError for a broken file. Both before memory is taken.
     """
     with torch.device("meta"):
         module = build()
