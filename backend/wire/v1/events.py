@@ -1,7 +1,7 @@
 """What the server sends over `WS /api/v1/events`.
 
 Text messages are JSON. `preview.frame` and `chunk.frames` are binary messages: see `binary.py`.
-Every message but `hello` and `error` carries the stream's `seq`. The terminal event of a job comes once, last.
+Every message but `hello` and `error` carries the stream's `seq`. A job's terminal event comes once, last.
 """
 
 from __future__ import annotations
@@ -154,6 +154,8 @@ class ControlApplied(_NodeEvent):
 
 
 class ArtifactCreated(_NodeEvent):
+    """The fields of `Artifact`."""
+
     type: Literal["artifact.created"] = "artifact.created"
     artifact_id: Sha256
     name: str

@@ -1,0 +1,1 @@
+"""The HTTP host: a resource a file under `resources/`, found by listing."""
