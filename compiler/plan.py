@@ -79,9 +79,7 @@ def overlap_latent_frames(overlap_frames: int, temporal: int, chunk_latent_frame
     return max(nearest, CONDITIONING_FLOOR) if nearest > 0 else 0
 
 
-def rollout_frame_count(
-    chunk_count: int, chunk_latent_frames: int, temporal: int, *, has_start: bool
-) -> int:
+def rollout_frame_count(chunk_count: int, chunk_latent_frames: int, temporal: int, *, has_start: bool) -> int:
     """Pixel frames a kv rollout sends in all; 0 for an endless one (chunk_count 0)."""
     if chunk_count == 0:
         return 0
@@ -92,7 +90,7 @@ def rollout_frame_count(
 def rollout_chunk_frames(
     chunk_index: int, chunk_latent_frames: int, temporal: int, *, has_start: bool
 ) -> int:
-    """Pixel frames one chunk of a kv rollout sends: 9, 12, 12, ... for chunks of 3 at 4; with a start all 12."""
+    """Pixel frames one chunk sends: 9, 12, 12, ... for chunks of 3 latent frames; with a start all 12."""
     is_first_of_all = chunk_index == 0 and not has_start
     return chunk_latent_frames * temporal - (temporal - 1 if is_first_of_all else 0)
 

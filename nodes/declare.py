@@ -1,17 +1,17 @@
 """Declare a node type: one frozen dataclass gives the form, the schema, the docs page and the check.
 
-    @dataclass(frozen=True, kw_only=True)
-    class Blur(NodeType):
-        '''Blur every frame.'''
+@dataclass(frozen=True, kw_only=True)
+class Blur(NodeType):
+    '''Blur every frame.'''
 
-        type_id = "blur"
-        title = "Blur"
-        inputs = {"video": Socket((SocketType.VIDEO,), "What to blur.")}
-        outputs = {"video": Socket((SocketType.VIDEO,), "The blurred clip.")}
+    type_id = "blur"
+    title = "Blur"
+    inputs = {"video": Socket((SocketType.VIDEO,), "What to blur.")}
+    outputs = {"video": Socket((SocketType.VIDEO,), "The blurred clip.")}
 
-        radius_px: int = param(4, ge=1, le=64, unit="px", doc="Radius.")
+    radius_px: int = param(4, ge=1, le=64, unit="px", doc="Radius.")
 
-        def lower(self, to, inputs): ...
+    def lower(self, to, inputs): ...
 """
 
 from __future__ import annotations
@@ -105,7 +105,8 @@ def _rule(field: dataclasses.Field[Any]) -> ParamRule:
     options["minimum"] = options.pop("ge", None)
     options["maximum"] = options.pop("le", None)
     options.setdefault("widget", _widget(field.name, kind, options))
-    return ParamRule(name=field.name, kind=kind, default=field.default, **options)
+    default: Any = field.default
+    return ParamRule(name=field.name, kind=kind, default=default, **options)
 
 
 def _widget(name: str, kind: ParamKind, options: Mapping[str, Any]) -> Widget:

@@ -38,7 +38,6 @@ CODES: Mapping[str, str] = {
     "E_UNKNOWN_KEY": "A control key the checkpoint does not know.",
     "E_ENDLESS": "A node that needs a clip with an end is fed by an endless rollout.",
     "E_LEVEL": "The workflow demands a level its nodes cannot give.",
-    "W_UNUSED": "A fault in a node that no output needs; it is not run.",
     "N_UNKNOWN_KEY": "A key of the document that this version does not know; it is kept.",
     "N_MUTED": "A node is not run because it, or a node it needs, is muted.",
     "N_NO_EFFECT": "A setting that changes nothing here.",

@@ -11,7 +11,7 @@ _OTHER = re.compile(r"[^A-Za-z0-9 ._-]+")
 
 
 def is_file_name(name: str) -> bool:
-    """Letters, digits, space, dot, dash, underscore; starts with a letter or digit; no dot or space at the end."""
+    """Letters, digits, space, dot, dash, underscore; a letter or digit first, no dot or space last."""
     return bool(_ALLOWED.fullmatch(name)) and not name.endswith((".", " "))
 
 

@@ -92,7 +92,8 @@ OPS: Mapping[str, Op] = dict(
         ),
         _op(
             "denoise",
-            "model conditioning negative?:conditioning adapters? source?:latent mask?:mask_latent start?:latent",
+            "model conditioning negative?:conditioning adapters?"
+            " source?:latent mask?:mask_latent start?:latent",
             "latent",
             {**_SAMPLING, **_SIZE, "frame_count": int, "denoise_strength": float},
             is_loop=True,

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from rushes.compiler.ir.values import AdapterEntry, AdaptersValue
 from rushes.nodes.declare import Inputs, Lowering, NodeType, Socket, SocketType, Value, param
@@ -16,8 +17,10 @@ class Lora(NodeType):
 
     type_id = "lora"
     title = "LoRA"
-    inputs = {"adapters": Socket((SocketType.ADAPTERS,), "LoRAs that come before this one.", optional=True)}
-    outputs = {"adapters": Socket((SocketType.ADAPTERS,), "The chain up to here.")}
+    inputs: ClassVar = {
+        "adapters": Socket((SocketType.ADAPTERS,), "LoRAs that come before this one.", optional=True)
+    }
+    outputs: ClassVar = {"adapters": Socket((SocketType.ADAPTERS,), "The chain up to here.")}
 
     file: str = param("neon", choices_from="adapters", doc="Which LoRA.")
     strength: float = param(1.0, ge=-4.0, le=4.0, step=0.05, doc="Strength in the transformer. 0 is off.")

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from rushes.compiler.ir.values import PromptValue
 from rushes.nodes.declare import Inputs, Lowering, NodeType, Socket, SocketType, Value, param
@@ -13,7 +14,9 @@ class Prompt(NodeType):
 
     type_id = "prompt"
     title = "Prompt"
-    outputs = {"prompt": Socket((SocketType.PROMPT,), "The text, to be encoded by the model it meets.")}
+    outputs: ClassVar = {
+        "prompt": Socket((SocketType.PROMPT,), "The text, to be encoded by the model it meets.")
+    }
 
     text: str = param(
         "a large red circle moves left over a blue ground",

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from rushes.compiler.ir.values import ImageValue
 from rushes.nodes.declare import Inputs, Lowering, NodeType, Socket, SocketType, Value, param
@@ -13,7 +14,7 @@ class LoadImage(NodeType):
 
     type_id = "load_image"
     title = "Load image"
-    outputs = {"image": Socket((SocketType.IMAGE,), "The picture.")}
+    outputs: ClassVar = {"image": Socket((SocketType.IMAGE,), "The picture.")}
 
     file: str = param("", choices_from="images", doc="Which picture.")
 

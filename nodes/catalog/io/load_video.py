@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from rushes.compiler.ir.values import VideoValue
 from rushes.nodes.declare import Inputs, Lowering, NodeType, Socket, SocketType, Value, param
@@ -13,7 +14,7 @@ class LoadVideo(NodeType):
 
     type_id = "load_video"
     title = "Load video"
-    outputs = {"video": Socket((SocketType.VIDEO,), "The clip, at its own size and rate.")}
+    outputs: ClassVar = {"video": Socket((SocketType.VIDEO,), "The clip, at its own size and rate.")}
 
     file: str = param("shapes-source.mp4", choices_from="videos", doc="Which clip.")
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from rushes.compiler.ir.values import ImageValue, VideoValue
 from rushes.nodes.declare import Inputs, Lowering, NodeType, Socket, SocketType, Value
@@ -14,7 +15,7 @@ class Preview(NodeType):
     type_id = "preview"
     title = "Preview"
     is_output = True
-    inputs = {"video": Socket((SocketType.VIDEO, SocketType.IMAGE), "What to look at.")}
+    inputs: ClassVar = {"video": Socket((SocketType.VIDEO, SocketType.IMAGE), "What to look at.")}
 
     def lower(self, to: Lowering, inputs: Inputs) -> Mapping[str, Value]:
         shown = inputs.get("video")

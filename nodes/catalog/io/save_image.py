@@ -2,8 +2,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from rushes.compiler.ir.names import check_file_name
+from rushes.compiler.ir.spec import Attr
 from rushes.compiler.ir.values import ImageValue, VideoValue
 from rushes.nodes.declare import Inputs, Lowering, NodeType, Socket, SocketType, Value, param
 
@@ -15,7 +17,9 @@ class SaveImage(NodeType):
     type_id = "save_image"
     title = "Save image"
     is_output = True
-    inputs = {"image": Socket((SocketType.IMAGE, SocketType.VIDEO), "A picture, or a video to take one from.")}
+    inputs: ClassVar = {
+        "image": Socket((SocketType.IMAGE, SocketType.VIDEO), "A picture, or a video to take one from.")
+    }
 
     name: str = param("image", max_length=80, doc="File name without its ending.")
     format: str = param("png", choices=("png", "webp"), doc="Both lossless.")
@@ -29,7 +33,11 @@ class SaveImage(NodeType):
         if isinstance(shown, VideoValue):
             self._check_frame(to, shown)
         if isinstance(shown, VideoValue | ImageValue):
-            attrs = {"name": self.name, "format": self.format, "frame_index": self.frame_index}
+            attrs: dict[str, Attr] = {
+                "name": self.name,
+                "format": self.format,
+                "frame_index": self.frame_index,
+            }
             to.stage("save_image", {"image": shown.name}, attrs)
             to.output("save_image", shown.name)
         return {}

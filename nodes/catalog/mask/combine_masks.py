@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from rushes.compiler.ir.values import Clip, MaskValue
 from rushes.nodes.declare import Inputs, Lowering, NodeType, Socket, SocketType, Value, param
@@ -19,11 +20,11 @@ class CombineMasks(NodeType):
 
     type_id = "combine_masks"
     title = "Combine masks"
-    inputs = {
+    inputs: ClassVar = {
         "a": Socket((SocketType.MASK,), "The first mask."),
         "b": Socket((SocketType.MASK,), "The second mask."),
     }
-    outputs = {"mask": Socket((SocketType.MASK,), "Both in one.")}
+    outputs: ClassVar = {"mask": Socket((SocketType.MASK,), "Both in one.")}
 
     mode: str = param(
         "intersect", choices=("intersect", "union", "subtract", "multiply"), doc="How they are joined."

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from rushes.compiler.ir.spec import Attr
 from rushes.compiler.ir.values import Clip, ImageValue, MaskValue, VideoValue
@@ -20,12 +21,12 @@ class LatentMask(NodeType):
 
     type_id = "latent_mask"
     title = "Latent mask"
-    inputs = {
+    inputs: ClassVar = {
         "source": Socket(
             (SocketType.VIDEO, SocketType.IMAGE), "The picture the region is drawn on.", optional=True
         )
     }
-    outputs = {"mask": Socket((SocketType.MASK,), "The region.")}
+    outputs: ClassVar = {"mask": Socket((SocketType.MASK,), "The region.")}
 
     shape: str = param(
         "rectangle", choices=("rectangle", "ellipse", "polygon", "full"), doc="Full is the whole frame."

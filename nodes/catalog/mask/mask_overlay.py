@@ -3,7 +3,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
+from rushes.compiler.ir.spec import Attr
 from rushes.compiler.ir.values import Clip, ImageValue, MaskValue, VideoValue
 from rushes.nodes.declare import Inputs, Lowering, NodeType, Socket, SocketType, Value, param
 
@@ -16,11 +18,11 @@ class MaskOverlay(NodeType):
 
     type_id = "mask_overlay"
     title = "Mask overlay"
-    inputs = {
+    inputs: ClassVar = {
         "video": Socket((SocketType.VIDEO, SocketType.IMAGE), "What lies below."),
         "mask": Socket((SocketType.MASK,), "What is shown on it."),
     }
-    outputs = {"video": Socket((SocketType.VIDEO,), "Both together.")}
+    outputs: ClassVar = {"video": Socket((SocketType.VIDEO,), "Both together.")}
 
     colour: str = param("#ff3b30", max_length=7, doc="Tint where the mask is 1, as #rrggbb.")
     opacity: float = param(0.5, ge=0.0, le=1.0, step=0.05, doc="Strength of the tint where the mask is 1.")
@@ -40,7 +42,7 @@ class MaskOverlay(NodeType):
         if not isinstance(below, VideoValue | ImageValue):
             return {}
         reads: dict[str, str | None] = {"video": below.name, "mask": mask.draw(to, clip)}
-        attrs = {"colour": self.colour.lower(), "opacity": self.opacity}
+        attrs: dict[str, Attr] = {"colour": self.colour.lower(), "opacity": self.opacity}
         video = to.stage("mask_overlay", reads, attrs)["video"]
         return {"video": VideoValue(video, below.width_px, below.height_px, clip.frame_count, clip.fps)}
 

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
+from rushes.compiler.ir.spec import Attr
 from rushes.compiler.ir.values import Clip, MaskValue, VideoValue
 from rushes.nodes.declare import Inputs, Lowering, NodeType, Socket, SocketType, Value, param
 
@@ -26,18 +28,24 @@ class TemporalMask(NodeType):
 
     type_id = "temporal_mask"
     title = "Temporal mask"
-    inputs = {
+    inputs: ClassVar = {
         "source": Socket(
             (SocketType.VIDEO,), "The clip whose frames are kept; that of the edit if absent.", optional=True
         )
     }
-    outputs = {"mask": Socket((SocketType.MASK,), "The frames.")}
+    outputs: ClassVar = {"mask": Socket((SocketType.MASK,), "The frames.")}
 
     mode: str = param(
         "continuation", choices=("continuation", "extension", "keep_ranges", "bridge"), doc="What is kept."
     )
     keep_s: float = param(
-        0.0, ge=0.0, le=3600.0, step=0.1, unit="s", doc="Seconds to keep (bridge: at each end). 0: by share."
+        0.0,
+        ge=0.0,
+        le=3600.0,
+        step=0.1,
+        unit="s",
+        widget="number",
+        doc="Seconds to keep (bridge: at each end). 0: by share.",
     )
     preserve_fraction: float = param(
         0.5, ge=0.0, le=1.0, step=0.05, doc="Share of the source to keep (bridge: half of it at each end)."
@@ -59,7 +67,7 @@ class TemporalMask(NodeType):
             return self._ranges(clip, min(frames, clip.frame_count), kept_seconds)
 
         def draw(at: Lowering, clip: Clip) -> str:
-            attrs = {
+            attrs: dict[str, Attr] = {
                 "ranges": ranges_on(clip),
                 "other_value": self.value,
                 "frame_count": clip.frame_count,
@@ -74,7 +82,9 @@ class TemporalMask(NodeType):
 
         return {"mask": MaskValue(node_id, draw, profile, self.mode == "extension", source)}
 
-    def _ranges(self, clip: Clip, source_frames: int, kept_seconds: tuple[Span, ...]) -> tuple[FrameRange, ...]:
+    def _ranges(
+        self, clip: Clip, source_frames: int, kept_seconds: tuple[Span, ...]
+    ) -> tuple[FrameRange, ...]:
         """The kept frames of a clip, disjoint and in order."""
         if self.mode == "extension":
             spans = [(0, source_frames)]

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from rushes.compiler.ir.facts import CheckpointFacts
 from rushes.compiler.ir.values import ModelValue
@@ -17,7 +18,7 @@ class LoadModel(NodeType):
 
     type_id = "load_model"
     title = "Load model"
-    outputs = {"model": Socket((SocketType.MODEL,), "The checkpoint, ready to run.")}
+    outputs: ClassVar = {"model": Socket((SocketType.MODEL,), "The checkpoint, ready to run.")}
 
     checkpoint: str = param("shapes", choices_from="checkpoints", doc="Which checkpoint.")
     precision: str = param(

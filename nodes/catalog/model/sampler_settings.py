@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from rushes.compiler.ir.values import SamplerValue
 from rushes.nodes.declare import Inputs, Lowering, NodeType, Socket, SocketType, Value, param
@@ -16,7 +17,7 @@ class SamplerSettings(NodeType):
 
     type_id = "sampler_settings"
     title = "Sampler settings"
-    outputs = {"sampler": Socket((SocketType.SAMPLER,), "The settings.")}
+    outputs: ClassVar = {"sampler": Socket((SocketType.SAMPLER,), "The settings.")}
 
     step_count: int = param(4, ge=1, le=200, doc="Sampler steps over the whole schedule.")
     guidance_scale: float = param(

@@ -3,8 +3,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from rushes.compiler.ir.lowering import LoweringError
+from rushes.compiler.ir.spec import Attr
 from rushes.compiler.ir.values import ActionsValue
 from rushes.nodes.declare import Inputs, Lowering, NodeType, Socket, SocketType, Value, param
 
@@ -24,7 +26,7 @@ class ActionScript(NodeType):
 
     type_id = "action_script"
     title = "Action script"
-    outputs = {"actions": Socket((SocketType.CONTROL,), "The keys, latent frame by latent frame.")}
+    outputs: ClassVar = {"actions": Socket((SocketType.CONTROL,), "The keys, latent frame by latent frame.")}
 
     script: str = param(
         "w*12, d*12, s*12, a*12",
@@ -38,7 +40,7 @@ class ActionScript(NodeType):
 
     def lower(self, to: Lowering, inputs: Inputs) -> Mapping[str, Value]:
         script = self._frames(to)
-        attrs = {"script": script, "repeat": self.repeat}
+        attrs: dict[str, Attr] = {"script": script, "repeat": self.repeat}
         actions = to.stage("action_script", {}, attrs)["actions"]
         keys = frozenset(key for held in script for key in held)
         return {"actions": ActionsValue(actions, to.node_id, "script", keys, len(script), False)}
@@ -49,7 +51,9 @@ class ActionScript(NodeType):
         for number, entry in enumerate((entry for entry in entries if entry), start=1):
             match = _ENTRY.fullmatch(entry)
             if match is None:
-                raise _refusal(to, "a key, keys joined by +, or idle, each with * and a number", number, entry)
+                raise _refusal(
+                    to, "a key, keys joined by +, or idle, each with * and a number", number, entry
+                )
             count = int(match["count"] or 1)
             if count < 1 or len(frames) + count > LATENT_FRAME_LIMIT:
                 raise _refusal(to, f"1 to {LATENT_FRAME_LIMIT} latent frames in all", number, entry)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from rushes.compiler.ir.values import ActionsValue
 from rushes.nodes.declare import Inputs, Lowering, NodeType, Socket, SocketType, Value, param
@@ -18,7 +19,7 @@ class LiveActions(NodeType):
 
     type_id = "live_actions"
     title = "Live actions"
-    outputs = {"actions": Socket((SocketType.CONTROL,), "What is pressed, as it is pressed.")}
+    outputs: ClassVar = {"actions": Socket((SocketType.CONTROL,), "What is pressed, as it is pressed.")}
 
     keymap: str = param(
         "w a s d", max_length=400, doc="Keys apart by spaces, as w a s d or ArrowUp=w ArrowLeft=a."

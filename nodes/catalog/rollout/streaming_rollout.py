@@ -3,6 +3,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from rushes.compiler.ir.facts import CheckpointFacts
 from rushes.compiler.ir.lattice import is_on_lattice
@@ -34,7 +35,7 @@ class StreamingRollout(NodeType):
 
     type_id = "streaming_rollout"
     title = "Streaming rollout"
-    inputs = {
+    inputs: ClassVar = {
         "model": Socket((SocketType.MODEL,), "What makes the video."),
         "prompt": Socket((SocketType.PROMPT,), "What it shows; may be changed while it runs."),
         "adapters": Socket((SocketType.ADAPTERS,), "LoRAs added to the model.", optional=True),
@@ -44,13 +45,15 @@ class StreamingRollout(NodeType):
         "actions": Socket((SocketType.CONTROL,), "Keys that steer it, live or by script.", optional=True),
         "sampler": Socket((SocketType.SAMPLER,), "The checkpoint's own if absent.", optional=True),
     }
-    outputs = {
+    outputs: ClassVar = {
         "video": Socket((SocketType.VIDEO,), "The frames, as they are made."),
         "session": Socket((SocketType.SESSION,), "The running rollout."),
     }
 
     mode: str = param("kv", choices=("kv",), doc="kv: what was made stays in the attention cache.")
-    chunk_count: int = param(20, ge=0, le=100_000, unit="chunks", doc="How many chunks; 0 goes on until stopped.")
+    chunk_count: int = param(
+        20, ge=0, le=100_000, unit="chunks", doc="How many chunks; 0 goes on until stopped."
+    )
     window_frames: int = param(
         9, ge=1, le=256, unit="latent frames", doc="Past latent frames a chunk attends to."
     )

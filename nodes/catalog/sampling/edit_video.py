@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from rushes.compiler.ir.facts import CheckpointFacts
 from rushes.compiler.ir.lattice import latent_frame_count, latent_frame_span
@@ -20,7 +21,7 @@ class EditVideo(NodeType):
 
     type_id = "edit_video"
     title = "Edit video"
-    inputs = {
+    inputs: ClassVar = {
         "model": Socket((SocketType.MODEL,), "What makes the new part."),
         "prompt": Socket((SocketType.PROMPT,), "What the whole video shows after the edit."),
         "source": Socket((SocketType.VIDEO,), "The video to change."),
@@ -28,7 +29,7 @@ class EditVideo(NodeType):
         "adapters": Socket((SocketType.ADAPTERS,), "LoRAs added to the model.", optional=True),
         "sampler": Socket((SocketType.SAMPLER,), "The checkpoint's own if absent.", optional=True),
     }
-    outputs = {
+    outputs: ClassVar = {
         "video": Socket((SocketType.VIDEO,), "The frames."),
         "latent": Socket((SocketType.LATENT,), "The frames before they are decoded."),
     }
@@ -63,9 +64,7 @@ class EditVideo(NodeType):
 
     def _canvas(self, to: Lowering, facts: CheckpointFacts, source: VideoValue) -> denoising.Canvas | None:
         if source.frame_count == 0:
-            raise to.error(
-                "E_ENDLESS", "the source must have an end, got an endless rollout", param="source"
-            )
+            raise to.error("E_ENDLESS", "the source must have an end, got an endless rollout", param="source")
         frame_count = self.frame_count or source.frame_count
         what = "the edited video" if self.frame_count else "the edited video, as long as its source,"
         if not denoising.check_frame_count(to, facts, frame_count, what):

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from rushes.compiler.ir.values import ImageValue, ModelValue, SamplerValue, VideoValue
 from rushes.nodes.catalog.sampling import denoising
@@ -17,7 +18,7 @@ class GenerateVideo(NodeType):
 
     type_id = "generate_video"
     title = "Generate video"
-    inputs = {
+    inputs: ClassVar = {
         "model": Socket((SocketType.MODEL,), "What makes the video."),
         "prompt": Socket((SocketType.PROMPT,), "What it shows."),
         "adapters": Socket((SocketType.ADAPTERS,), "LoRAs added to the model.", optional=True),
@@ -28,7 +29,7 @@ class GenerateVideo(NodeType):
         ),
         "sampler": Socket((SocketType.SAMPLER,), "The checkpoint's own if absent.", optional=True),
     }
-    outputs = {
+    outputs: ClassVar = {
         "video": Socket((SocketType.VIDEO,), "The frames."),
         "latent": Socket((SocketType.LATENT,), "The frames before they are decoded."),
     }
