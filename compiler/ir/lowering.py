@@ -37,9 +37,14 @@ class Lowering:
         """The same notepad, writing on behalf of another node."""
         return Lowering(self.program, self.target, node_id)
 
-    def stage(self, op: str, reads: Mapping[str, str | None], attrs: Mapping[str, Attr]) -> dict[str, str]:
-        """Emit a stage; returns the name of each value it writes, by port."""
-        writes = self._fresh(op)
+    def stage(
+        self, op: str, reads: Mapping[str, str | None], attrs: Mapping[str, Attr], *, label: str | None = None
+    ) -> dict[str, str]:
+        """Emit a stage; returns the name of each value it writes, by port.
+
+        `label` names what it writes where the port's own name would not tell the values of a node apart.
+        """
+        writes = self._fresh(op, label)
         stage = StageSpec(op, self.node_id, _connected(reads), writes, sorted_attrs(attrs))
         self.program.stages.append(stage)
         return dict(writes)
@@ -101,15 +106,15 @@ class Lowering:
             Diagnostic(code, severity, message, self.node_id, param, expected, given, suggestion)
         )
 
-    def _fresh(self, op: str) -> Ports:
-        return tuple((port.name, self._name(port.name)) for port in OPS[op].writes)
+    def _fresh(self, op: str, label: str | None = None) -> Ports:
+        return tuple((port.name, self._name(label or port.name)) for port in OPS[op].writes)
 
-    def _name(self, port: str) -> str:
-        name = f"{self.node_id}.{port}"
+    def _name(self, label: str) -> str:
+        name = f"{self.node_id}.{label}"
         attempt = 1
         while name in self.program.names:
             attempt += 1
-            name = f"{self.node_id}.{port}.{attempt}"
+            name = f"{self.node_id}.{label}.{attempt}"
         self.program.names.add(name)
         return name
 

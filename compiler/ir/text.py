@@ -8,6 +8,8 @@ from rushes.compiler.ir.spec import Attr, Estimate, LoopSpec, PipelineSpec, Stag
 
 HIDDEN = frozenset({"content_id", "content_ids"})
 SHOWN_TEXT = 72
+SHOWN_ITEMS = 24
+WIDTH = 100
 
 
 def to_text(spec: PipelineSpec) -> str:
@@ -43,6 +45,8 @@ def _stage(stage: StageSpec | LoopSpec) -> str:
     written = ", ".join(value for _, value in stage.writes)
     target = f"{written} = " if written else f"{stage.node_id}: "
     lines = [f"{target}{stage.op}({reads})"]
+    if len(lines[0]) > WIDTH:
+        lines = [f"{target}{stage.op}(", *(f"    {line}" for line in _wrapped(reads.split(", "))), ")"]
     if isinstance(stage, LoopSpec):
         times = f"{stage.trip_count} times" if stage.trip_count else "until stopped"
         lines.append(f"    {times}: {', '.join(stage.body)}")
@@ -51,11 +55,11 @@ def _stage(stage: StageSpec | LoopSpec) -> str:
     return "\n".join(lines)
 
 
-def _wrapped(words: list[str], width: int = 100) -> list[str]:
+def _wrapped(words: list[str]) -> list[str]:
     """Words joined by commas, a new line before one that would pass the width."""
     lines: list[str] = []
     for word in words:
-        if lines and len(lines[-1]) + 2 + len(word) <= width:
+        if lines and len(lines[-1]) + 2 + len(word) <= WIDTH:
             lines[-1] += f", {word}"
         else:
             lines.append(word)
@@ -75,6 +79,15 @@ def _value(value: Attr) -> str:
 
 
 def _runs(items: tuple[Attr, ...]) -> list[str]:
-    """Items, equal neighbours counted: `("w") x6`."""
-    runs = [(item, len(list(group))) for item, group in groupby(items)]
-    return [_value(item) if count == 1 else f"{_value(item)} x{count}" for item, count in runs]
+    """Items, equal lists side by side counted: `["w"] x6`; the end of a long list cut off."""
+    words: list[str] = []
+    for item, group in groupby(items):
+        count = len(list(group))
+        is_run = isinstance(item, tuple) and count > 1
+        words.extend([f"{_value(item)} x{count}"] if is_run else [_item(item)] * count)
+    cut = len(words) - SHOWN_ITEMS
+    return words if cut <= 0 else [*words[:SHOWN_ITEMS], f"and {cut} more"]
+
+
+def _item(value: Attr) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else _value(value)

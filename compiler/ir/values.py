@@ -43,8 +43,9 @@ class PromptValue:
         positive = here.stage("encode_text", reads, {"text": self.text})["conditioning"]
         if not has_guidance:
             return Conditioning(positive, None)
+        attrs: dict[str, Attr] = {"text": self.negative}
         return Conditioning(
-            positive, here.stage("encode_text", reads, {"text": self.negative})["conditioning"]
+            positive, here.stage("encode_text", reads, attrs, label="negative")["conditioning"]
         )
 
 
@@ -63,10 +64,21 @@ class AdaptersValue:
     node_id: str
     entries: tuple[AdapterEntry, ...]
 
-    def stack(self, to: Lowering) -> str | None:
-        """Emit the stack; None when it is empty, which is the bare model."""
+    def stack(self, to: Lowering, model: ModelValue) -> str | None:
+        """Emit the stack; None when it is empty, which is the bare model.
+
+        Errors: E_CAPABILITY at the consuming node if the checkpoint takes no adapters.
+        """
         if not self.entries:
             return None
+        if "adapters" not in model.facts.capabilities:
+            raise to.error(
+                "E_CAPABILITY",
+                f"expected a checkpoint that takes adapters, got {model.facts.checkpoint}",
+                param="adapters",
+                expected="adapters",
+                given=model.facts.checkpoint,
+            )
         entries = tuple((entry.adapter, entry.strength, entry.text_strength) for entry in self.entries)
         content_ids = tuple(entry.content_id for entry in self.entries)
         attrs: dict[str, Attr] = {"entries": entries, "content_ids": content_ids}

@@ -26,7 +26,7 @@ class SamplerSettings(NodeType):
     shift: float = param(
         3.0, ge=0.1, le=20.0, step=0.1, doc="Above 1 spends more of the schedule at high noise."
     )
-    sampler: str = param("unipc", choices=("unipc", "euler"), doc="Rule of one step.")
+    sampler: str = param("euler", choices=("euler", "unipc"), doc="Rule of one step.")
 
     def lower(self, to: Lowering, inputs: Inputs) -> Mapping[str, Value]:
         return {

@@ -115,7 +115,7 @@ class StreamingRollout(NodeType):
     def _reads(self, to: Lowering, inputs: Inputs, schedule: Schedule) -> dict[str, str | None]:
         model = inputs.need("model", ModelValue)
         chain = inputs.find("adapters", AdaptersValue)
-        adapters = None if chain is None else chain.stack(to)
+        adapters = None if chain is None else chain.stack(to, model)
         prompt = inputs.need("prompt", PromptValue)
         conditioning = prompt.encode(to, model, adapters, has_guidance=schedule.has_guidance)
         return {

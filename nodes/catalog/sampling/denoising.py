@@ -124,7 +124,7 @@ def prepare(to: Lowering, inputs: Inputs, schedule: Schedule) -> tuple[str | Non
     """Emit the adapter stack and the text encodes of the connected prompt."""
     model = inputs.need("model", ModelValue)
     chain = inputs.find("adapters", AdaptersValue)
-    adapters = None if chain is None else chain.stack(to)
+    adapters = None if chain is None else chain.stack(to, model)
     prompt = inputs.need("prompt", PromptValue)
     return adapters, prompt.encode(to, model, adapters, has_guidance=schedule.has_guidance)
 

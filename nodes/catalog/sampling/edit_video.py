@@ -136,6 +136,9 @@ def _note_kept(to: Lowering, highs: list[float], temporal: int) -> None:
 def _pictures(to: Lowering, job: denoising.Denoising, source: str, mask: str) -> dict[str, str | None]:
     canvas, facts = job.canvas, job.model.facts
     size = {"width_px": canvas.width_px, "height_px": canvas.height_px, "frame_count": canvas.frame_count}
-    latent = to.stage("encode_video", {"model": job.model.name, "video": source}, size)["latent"]
+    reads = {"model": job.model.name, "video": source}
     lattice = {**size, "fps": canvas.fps, "spatial": facts.spatial, "temporal": facts.temporal}
-    return {"source": latent, "mask": to.stage("mask_to_latent", {"mask": mask}, lattice)["mask_latent"]}
+    return {
+        "source": to.stage("encode_video", reads, size, label="source")["latent"],
+        "mask": to.stage("mask_to_latent", {"mask": mask}, lattice, label="mask")["mask_latent"],
+    }

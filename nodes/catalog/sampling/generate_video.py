@@ -59,4 +59,5 @@ class GenerateVideo(NodeType):
             return None
         denoising.check_capability(to, model.facts, "start_image", "keyframes")
         attrs = {"width_px": self.width_px, "height_px": self.height_px, "frame_count": 1}
-        return to.stage("encode_video", {"model": model.name, "video": picture.name}, attrs)["latent"]
+        reads = {"model": model.name, "video": picture.name}
+        return to.stage("encode_video", reads, attrs, label="start")["latent"]
