@@ -37,7 +37,7 @@ def _read_all(folder: Path) -> list[tuple[Template, dict[str, Any]]]:
 def _read(path: Path) -> tuple[Template, dict[str, Any]]:
     document = json.loads(path.read_text(encoding="utf-8"))
     title = document.get("title") or path.stem
-    description = document.get("description") or ""
+    description = document.get("ext", {}).get("description", "")
     return Template(name=path.stem, title=title, description=description), document
 
 

@@ -1,0 +1,1 @@
+"""The events WebSocket: subscriptions, resume, back-pressure, live control."""
