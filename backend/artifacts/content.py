@@ -18,8 +18,8 @@ class ContentStore:
     """Files under `root/ab/abcdef...`, named by the SHA-256 of what is in them.
 
     A file is written under `root/incoming` and moved into place in one step, so a crash leaves no half file
-    under a hash. All methods block; call them in a thread. Whoever takes or removes holds `changing` until the
-    row that names the content is written or gone, so that nothing is removed that was just named.
+    under a hash. All methods block; call them in a thread. Whoever takes or removes holds `changing` until
+    the row that names the content is written or gone, so that nothing is removed that was just named.
     """
 
     def __init__(self, root: Path) -> None:
