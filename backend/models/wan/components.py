@@ -20,6 +20,7 @@ from rushes.backend.models.wan.controls import KeyEmbedding
 from rushes.backend.models.wan.decoder import WanVideoDecoder
 from rushes.backend.models.wan.names import original_to_ours
 from rushes.backend.models.wan.preview import LinearPreview, fit_preview, read_preview
+from rushes.backend.models.wan.stream import StreamDecoder
 from rushes.backend.models.wan.text import WanTextEncoder, load_text_encoder
 from rushes.backend.models.wan.text_kv import compact_rows, join_text
 from rushes.backend.models.wan.transformer import TextKV, WanTransformer, WanTransformerConfig
@@ -48,6 +49,7 @@ class WanComponents:
         self.device, self.dtype = weight.device, weight.dtype
         self._transformer = transformer
         self._vae = vae
+        self._stream = StreamDecoder(vae)
         self._text_encoder = text_encoder
         self._keys = keys
         self._preview = preview
@@ -124,7 +126,7 @@ class WanComponents:
         return self._vae.normalised(self._vae.encode(video.to(self.dtype)).float())
 
     def decoder(self) -> WanVideoDecoder:
-        return WanVideoDecoder(self._vae)
+        return WanVideoDecoder(self._vae, self._stream)
 
     def preview(self, latent: Tensor) -> Tensor:
         return self._preview(latent)

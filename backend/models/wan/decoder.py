@@ -5,8 +5,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from rushes.backend.models.wan.stream import DecoderState, StreamDecoder
 from rushes.backend.models.wan.vae import WanVae
-from rushes.backend.models.wan.vae_layers import DecoderState
 
 
 class WanVideoDecoder:
@@ -15,9 +15,10 @@ class WanVideoDecoder:
     State: the causal history of one video; a failed push leaves it as it was.
     """
 
-    def __init__(self, vae: WanVae) -> None:
+    def __init__(self, vae: WanVae, stream: StreamDecoder) -> None:
         self._vae = vae
-        self._state = vae.new_state()
+        self._stream = stream
+        self._state = stream.new_state()
 
     @torch.no_grad()
     def push(self, latent: Tensor) -> Tensor:
@@ -27,9 +28,7 @@ class WanVideoDecoder:
         weight = self._vae.decoder.conv_in.weight
         latent = self._vae.denormalised(latent.to(weight.device).float()).to(weight.dtype)
         state = self._state.clone()
-        frames = [
-            _as_bytes(self._vae.decode_next(latent[:, :, i : i + 1], state)) for i in range(latent.shape[2])
-        ]
+        frames = [_as_bytes(self._stream.decode_next(part, state)) for part in latent.split(1, dim=2)]
         self._state = state
         return torch.cat(frames)
 

@@ -4,7 +4,7 @@ Frames and latent frames: 1 + 4k pixel frames are 1 + k latent frames; the first
 first frame alone.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import Any
@@ -15,7 +15,6 @@ from torch import Tensor, nn
 
 from rushes.backend.models.wan.vae_layers import (
     CausalConv3d,
-    DecoderState,
     Downsample,
     MidBlock,
     ResidualBlock,
@@ -91,10 +90,10 @@ class UpBlock(nn.Module):
         self.resnets = nn.ModuleList(ResidualBlock(width, outputs) for width in widths)
         self.upsamplers: nn.ModuleList | None = None
 
-    def forward(self, x: Tensor, state: DecoderState | None) -> Tensor:
+    def forward(self, x: Tensor) -> Tensor:
         for resnet in self.resnets:
-            x = resnet(x, state)
-        return x if self.upsamplers is None else self.upsamplers[0](x, state)
+            x = resnet(x)
+        return x if self.upsamplers is None else self.upsamplers[0](x)
 
 
 class Decoder(nn.Module):
@@ -114,13 +113,12 @@ class Decoder(nn.Module):
             self.up_blocks.append(block)
         self.norm_out = RMSNorm(widths[-1], axes=3)
         self.conv_out = CausalConv3d(widths[-1], config.out_channels, (3, 3, 3))
-        self.slots = _number_slots(self.modules())
 
-    def forward(self, x: Tensor, state: DecoderState | None = None) -> Tensor:
-        x = self.mid_block(self.conv_in(x, state), state)
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.mid_block(self.conv_in(x))
         for block in self.up_blocks:
-            x = block(x, state)
-        return self.conv_out(F.silu(self.norm_out(x)), state)
+            x = block(x)
+        return self.conv_out(F.silu(self.norm_out(x)))
 
 
 class WanVae(nn.Module):
@@ -128,7 +126,7 @@ class WanVae(nn.Module):
 
     Shapes: video [B, 3, 1 + 4k, H, W] in -1..1; latent [B, z_dim, 1 + k, H / s, W / s], not normalised unless
         said; H and W multiples of s, the product of the downsamplings and the patch.
-    State: none; a streamed decode keeps its own in a DecoderState.
+    State: none; see `stream` for decoding a video as it comes.
     Errors: ValueError for a frame count or a size off that lattice.
     """
 
@@ -148,7 +146,7 @@ class WanVae(nn.Module):
     def moments(self, video: Tensor) -> tuple[Tensor, Tensor]:
         """Mean and log-variance of the latent's distribution, in one pass over the whole clip."""
         self._check_clip(video)
-        mean, log_variance = self.quant_conv(self.encoder(_patchified(video, self.config.patch))).chunk(
+        mean, log_variance = self.quant_conv(self.encoder(patchified(video, self.config.patch))).chunk(
             2, dim=1
         )
         return mean, log_variance.clamp(-30.0, 20.0)
@@ -159,19 +157,8 @@ class WanVae(nn.Module):
 
     def decode(self, latent: Tensor, *, clamp: bool = True) -> Tensor:
         """The whole clip in one pass; without `clamp` it may leave -1..1, which training wants."""
-        video = _unpatchified(self.decoder(self.post_quant_conv(latent)), self.config.patch)
+        video = unpatchified(self.decoder(self.post_quant_conv(latent)), self.config.patch)
         return video.clamp(-1.0, 1.0) if clamp else video
-
-    def new_state(self) -> DecoderState:
-        return DecoderState([None] * self.decoder.slots)
-
-    def decode_next(self, latent: Tensor, state: DecoderState) -> Tensor:
-        """Decode one latent frame [B, z_dim, 1, h, w]: one frame for the first, four for each after it."""
-        if latent.shape[2] != 1:
-            raise ValueError(f"one latent frame at a time, got {latent.shape[2]}")
-        video = _unpatchified(self.decoder(self.post_quant_conv(latent), state), self.config.patch)
-        state.frames += 1
-        return video.clamp(-1.0, 1.0)
 
     def normalised(self, latent: Tensor) -> Tensor:
         """(latent - mean) / std, per channel"""
@@ -199,17 +186,7 @@ class WanVae(nn.Module):
             )
 
 
-def _number_slots(modules: Iterable[nn.Module]) -> int:
-    """Give each layer that looks back in time a slot of its own; how many there are."""
-    slot = 0
-    for module in modules:
-        if isinstance(module, CausalConv3d) and module.kernel_size[0] > 1:
-            module.slot = slot
-            slot += 1
-    return slot
-
-
-def _patchified(video: Tensor, patch: int) -> Tensor:
+def patchified(video: Tensor, patch: int) -> Tensor:
     """Squares of patch x patch pixels become channels, columns before rows as in Wan 2.2."""
     if patch == 1:
         return video
@@ -217,7 +194,7 @@ def _patchified(video: Tensor, patch: int) -> Tensor:
     return split.permute(0, 1, 6, 4, 2, 3, 5).flatten(1, 3)
 
 
-def _unpatchified(video: Tensor, patch: int) -> Tensor:
+def unpatchified(video: Tensor, patch: int) -> Tensor:
     if patch == 1:
         return video
     split = video.unflatten(1, (-1, patch, patch))

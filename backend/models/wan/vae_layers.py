@@ -1,37 +1,12 @@
-"""Layers of Wan's video autoencoder, each for a whole clip or for one latent frame after another."""
-
-from dataclasses import dataclass
+"""Layers of Wan's video autoencoder, for a whole clip at once; differentiable."""
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 
-@dataclass(slots=True)
-class DecoderState:
-    """What the causal layers remember: for each, the last two frames it was given.
-
-    State: `frames` counts latent frames decoded; tails[i] belongs to the layer whose slot is i.
-    """
-
-    tails: list[Tensor | None]
-    frames: int = 0
-
-    @property
-    def is_first(self) -> bool:
-        return self.frames == 0
-
-    def clone(self) -> "DecoderState":
-        return DecoderState([None if tail is None else tail.clone() for tail in self.tails], self.frames)
-
-
 class CausalConv3d(nn.Conv3d):
-    """A convolution that sees this frame and the ones before it.
-
-    Without state the clip is preceded by zeros; with state, by the last frames of the call before.
-    """
-
-    slot: int = -1
+    """A convolution that sees this frame and the ones before it; zeros lie before the first."""
 
     def __init__(
         self, inputs: int, outputs: int, kernel: tuple[int, int, int], *, time_stride: int = 1
@@ -39,18 +14,9 @@ class CausalConv3d(nn.Conv3d):
         spatial = (kernel[1] // 2, kernel[2] // 2)
         super().__init__(inputs, outputs, kernel, stride=(time_stride, 1, 1), padding=(0, *spatial))
 
-    def forward(self, x: Tensor, state: DecoderState | None = None) -> Tensor:
+    def forward(self, x: Tensor) -> Tensor:
         before = self.kernel_size[0] - 1
-        if before == 0:
-            return super().forward(x)
-        if state is None:
-            return super().forward(F.pad(x, (0, 0, 0, 0, before, 0)))
-        tail = state.tails[self.slot]
-        if tail is None:
-            tail = x.new_zeros(*x.shape[:2], before, *x.shape[3:])
-        x = torch.cat((tail, x), dim=2)
-        state.tails[self.slot] = x[:, :, -before:].clone()
-        return super().forward(x)
+        return super().forward(F.pad(x, (0, 0, 0, 0, before, 0)) if before else x)
 
 
 class RMSNorm(nn.Module):
@@ -74,9 +40,9 @@ class ResidualBlock(nn.Module):
         self.conv2 = CausalConv3d(outputs, outputs, (3, 3, 3))
         self.conv_shortcut = CausalConv3d(inputs, outputs, (1, 1, 1)) if inputs != outputs else nn.Identity()
 
-    def forward(self, x: Tensor, state: DecoderState | None = None) -> Tensor:
-        h = self.conv1(F.silu(self.norm1(x)), state)
-        h = self.conv2(F.silu(self.norm2(h)), state)
+    def forward(self, x: Tensor) -> Tensor:
+        h = self.conv1(F.silu(self.norm1(x)))
+        h = self.conv2(F.silu(self.norm2(h)))
         return self.conv_shortcut(x) + h
 
 
@@ -104,9 +70,9 @@ class MidBlock(nn.Module):
         self.attentions = nn.ModuleList([AttentionBlock(channels)])
         self.resnets = nn.ModuleList([ResidualBlock(channels, channels), ResidualBlock(channels, channels)])
 
-    def forward(self, x: Tensor, state: DecoderState | None = None) -> Tensor:
-        x = self.resnets[0](x, state)
-        return self.resnets[1](self.attentions[0](x), state)
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.resnets[0](x)
+        return self.resnets[1](self.attentions[0](x))
 
 
 class Downsample(nn.Module):
@@ -137,22 +103,20 @@ class Upsample(nn.Module):
         self.resample = nn.Sequential(grow, nn.Conv2d(channels, outputs, 3, padding=1))
         self.time_conv = CausalConv3d(channels, 2 * channels, (3, 1, 1)) if in_time else None
 
-    def forward(self, x: Tensor, state: DecoderState | None = None) -> Tensor:
+    def forward(self, x: Tensor) -> Tensor:
         if self.time_conv is not None:
-            x = self._longer(x, state)
+            x = self._longer(x)
         return _as_clip(self.resample(_as_images(x)), x.shape[0])
 
-    def _longer(self, x: Tensor, state: DecoderState | None) -> Tensor:
+    def _longer(self, x: Tensor) -> Tensor:
         """Every frame becomes two, but for the very first; the layer never sees that one."""
         assert self.time_conv is not None
-        if state is not None:
-            return x if state.is_first else _interleaved(self.time_conv(x, state))
         if x.shape[2] == 1:
             return x
-        return torch.cat((x[:, :, :1], _interleaved(self.time_conv(x[:, :, 1:]))), dim=2)
+        return torch.cat((x[:, :, :1], interleaved(self.time_conv(x[:, :, 1:]))), dim=2)
 
 
-def _interleaved(x: Tensor) -> Tensor:
+def interleaved(x: Tensor) -> Tensor:
     """[B, 2C, T, H, W] -> [B, C, 2T, H, W], the halves being even and odd frames."""
     return torch.stack(x.chunk(2, dim=1), dim=3).flatten(2, 3)
 

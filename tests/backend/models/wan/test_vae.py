@@ -4,6 +4,7 @@ import pytest
 import torch
 from diffusers import AutoencoderKLWan
 
+from rushes.backend.models.wan.stream import StreamDecoder
 from rushes.backend.models.wan.vae import WanVae, WanVaeConfig
 
 TOLERANCE = 1e-5
@@ -71,9 +72,10 @@ def test_a_whole_clip_is_decoded_as_diffusers_decodes_it_piece_by_piece(pair):
 @torch.no_grad()
 def test_frame_by_frame_gives_the_frames_of_the_whole_clip(pair):
     ours, _ = pair
-    latent, state = latent_for(ours), ours.new_state()
+    latent, stream = latent_for(ours)[:1], StreamDecoder(ours)
+    state = stream.new_state()
 
-    pieces = [ours.decode_next(latent[:, :, i : i + 1], state) for i in range(4)]
+    pieces = [stream.decode_next(part, state) for part in latent.split(1, dim=2)]
 
     assert [piece.shape[2] for piece in pieces] == [1, 4, 4, 4]
     torch.testing.assert_close(torch.cat(pieces, dim=2), ours.decode(latent), atol=TOLERANCE, rtol=0)
@@ -81,14 +83,22 @@ def test_frame_by_frame_gives_the_frames_of_the_whole_clip(pair):
 
 @torch.no_grad()
 def test_two_streams_may_interleave(pair):
-    ours, _ = pair
-    latent, first, second = latent_for(ours), ours.new_state(), ours.new_state()
-    alone = ours.new_state()
-    expected = [ours.decode_next(latent[:, :, i : i + 1], alone) for i in range(3)]
+    stream = StreamDecoder(pair[0])
+    latent = latent_for(pair[0])[:1]
+    alone, first, second = (stream.new_state() for _ in range(3))
+    expected = [stream.decode_next(part, alone) for part in latent.split(1, dim=2)]
 
-    for index in range(3):
-        ours.decode_next(-latent[:, :, index : index + 1], second)
-        assert torch.equal(ours.decode_next(latent[:, :, index : index + 1], first), expected[index])
+    for part, frames in zip(latent.split(1, dim=2), expected, strict=True):
+        stream.decode_next(-part, second)
+        assert torch.equal(stream.decode_next(part, first), frames)
+
+
+def test_a_stream_takes_one_latent_frame_of_one_video(pair):
+    stream = StreamDecoder(pair[0])
+
+    for shape in ((2, pair[0].config.z_dim, 1, 3, 2), (1, pair[0].config.z_dim, 2, 3, 2)):
+        with pytest.raises(ValueError, match=r"\[1, C, 1, h, w\]"):
+            stream.decode_next(torch.zeros(shape), stream.new_state())
 
 
 def test_encode_and_decode_give_every_parameter_a_gradient(pair):
