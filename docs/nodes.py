@@ -1,16 +1,13 @@
-"""Writes docs/nodes.md from the catalog: `python -m docs.nodes`."""
+"""The page of node types, from the catalog."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
-
-from rushes.nodes.catalog import load_catalog
 
 HEAD = """# Node types
 
-Written from the catalog by `python -m docs.nodes`; edit the declarations in `nodes/catalog`, not this page.
+Written from the catalog by `python -m docs`; edit the declarations in `nodes/catalog`, not this page.
 
 Params marked *live* may be changed while a rollout runs. A CHOICE of checkpoints, adapters, images or videos
 offers what the server finds on its disk.
@@ -86,12 +83,3 @@ def _allowed(rule: dict[str, Any]) -> str:
 
 def _cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")
-
-
-def main() -> None:
-    page = Path(__file__).with_name("nodes.md")
-    page.write_text(render(load_catalog().to_json()), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()
