@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from rushes.compiler.ir.facts import CheckpointFacts
@@ -108,7 +109,7 @@ def schedule_of(
     whole = schedule_for(to, sampler, facts)
     cut = Schedule(cut_sigmas(whole.sigmas, denoise_strength), whole.sampler, whole.guidance_scale)
     if cut.step_count == 0:
-        least = round(0.5 / whole.step_count + 0.0005, 3)
+        least = math.ceil(500 / whole.step_count) / 1000  # half a step, rounded up
         raise to.error(
             "E_SCHEDULE_EMPTY",
             f"{whole.step_count} steps need a strength of {least} or more, got {denoise_strength}",
