@@ -19,6 +19,7 @@ CODES: Final[Mapping[str, str]] = {
     "E_ADAPTER": "An adapter is not there or does not fit the checkpoint.",
     "E_CAPABILITY": "The checkpoint cannot do what the job asks.",
     "E_STREAM_TOO_LONG": "A rollout that is needed as a whole has more frames than are kept.",
+    "E_FRAME_MISSING": "A rollout was stopped before the frame that was asked for.",
     "E_DISK": "A file cannot be written.",
     "E_INTERNAL": "A fault of ours; the worker's log has the traceback.",
 }

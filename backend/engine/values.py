@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from rushes.backend.engine.failures import JobFault
 if TYPE_CHECKING:
     from rushes.backend.models.family import Components
 
+Kind = TypeVar("Kind")
 Frames = NDArray[np.uint8]
 """uint8 [frames, height, width, 3]"""
 MaskValues = NDArray[np.float32]
@@ -88,14 +89,18 @@ class Canvas:
     frame_count: int
 
 
-class Mask(Protocol):
-    """A mask without pixels, drawn at the size that is asked for."""
+class Mask:
+    """A mask without pixels, drawn at the size that is asked for. The base of the kinds in `masks`."""
+
+    __slots__ = ()
 
     @property
-    def frame_count(self) -> int:
-        """Frames it speaks of; 0 when every frame is alike."""
+    def frames_spoken_of(self) -> int:
+        """Frames it says something about; 0 when every frame is alike."""
+        raise NotImplementedError
 
-    def draw(self, canvas: Canvas) -> MaskValues: ...
+    def draw(self, canvas: Canvas) -> MaskValues:
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +143,16 @@ class Stream:
     fps: float
     latent_sha256: str
 
-    def sink(self, stage: int) -> FrameSink:
-        return self.sinks[stage]
+    def sink(self, stage: int, kind: type[Kind]) -> Kind:
+        """The sink that was opened for this stage."""
+        sink = self.sinks[stage]
+        assert isinstance(sink, kind)
+        return sink
+
+    def seen_by(self, stage: int) -> Clip | Stream:
+        """The whole clip for a stage that had it collected; the stream for one that took it in parts."""
+        sink = self.sinks.get(stage)
+        return sink.clip(self.fps, self.latent_sha256) if isinstance(sink, Collector) else self
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,6 +52,6 @@ class BatchKey:
     dtype: str
     branches: int
     """Rows each lane brings."""
-    cache_frames: int | None = None
-    """Committed latent frames its attention reads; None without a cache."""
+    history: tuple[int, ...] = ()
+    """Clock, sink and window of the cache its attention reads; empty without one."""
     is_commit: bool = False

@@ -1,0 +1,1 @@
+"""Pictures and clips: read from files, written to files."""

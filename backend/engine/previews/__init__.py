@@ -1,0 +1,1 @@
+"""Cheap pictures of unfinished work."""
