@@ -40,9 +40,13 @@ def rotary_3d(
 
 def rotate(x: Tensor, rotary: Rotary) -> Tensor:
     """Turn each pair of neighbouring channels of x [B, N, heads, head_dim] by its token's angle, in fp32."""
-    even, odd = x.float().unflatten(-1, (-1, 2)).unbind(-1)
+    pairs = x.float().unflatten(-1, (-1, 2))
     cos, sin = rotary.cos[:, None], rotary.sin[:, None]
-    return torch.stack((even * cos - odd * sin, even * sin + odd * cos), dim=-1).flatten(-2).type_as(x)
+    if x.requires_grad or torch.compiler.is_compiling():
+        even, odd = pairs.unbind(-1)
+        return torch.stack((even * cos - odd * sin, even * sin + odd * cos), dim=-1).flatten(-2).type_as(x)
+    # One pass over memory; what compiles to a graph fuses the real form just as well.
+    return torch.view_as_real(torch.view_as_complex(pairs) * torch.complex(cos, sin)).flatten(-2).type_as(x)
 
 
 def _angles(positions: Tensor, dim: int, theta: float) -> Tensor:
