@@ -141,6 +141,7 @@ class Dispatcher:
         self._tasks: list[asyncio.Task[None]] = []
         self._is_draining = False
         self._is_stopped = False
+        self._is_hurried = False
         self._changed = asyncio.Event()
         self._clock: Callable[[], float] = time.time
         self.worker_facts = WorkerFacts()
@@ -181,6 +182,11 @@ class Dispatcher:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def hurry(self) -> None:
+        """End a `stop` that waits."""
+        self._is_hurried = True
+        self._changed.set()
 
     # ---- what hosts ask -----------------------------------------------------------------------------------
 
@@ -467,7 +473,7 @@ class Dispatcher:
                     await self._worker.control(job_id, rollout.node_id, seq=_LAST_SEQ, stop=True)
 
     async def _until_idle(self) -> None:
-        while self._queue.running:
+        while self._queue.running and not self._is_hurried:
             self._changed.clear()
             await self._changed.wait()
 

@@ -143,6 +143,10 @@ class ChunkFrames(_NodeEvent):
     keys: tuple[tuple[str, ...], ...] = Field(description="Keys held in each latent frame.")
     made_ms: float = Field(description="Time from the chunk's start to this part, in the worker.")
 
+    @property
+    def is_last_part(self) -> bool:
+        return self.part_index == self.part_count - 1
+
 
 class ControlApplied(_NodeEvent):
     """A control message took effect. `control_seq` is the number the client gave it."""

@@ -536,6 +536,7 @@ export interface ControlApplied {
   is_late: boolean;
 }
 
+/** The fields of `Artifact`. */
 export interface ArtifactCreated {
   /** Number of the event in the server's one stream; only grows. */
   seq: number;
