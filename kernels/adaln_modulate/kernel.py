@@ -53,6 +53,17 @@ def _adaln_modulate_kernel(  # type: ignore[no-untyped-def]  # noqa: PLR0913 - p
     x_at = x_ptr + batch * x_batch_stride + token * x_token_stride + cols[None, :]
     x = tl.load(x_at, mask=inside, other=0.0).to(tl.float32)
     y_at = (batch * tokens + token) * dim + cols[None, :]
+    # Read before the statistics, so that memory is busy while they are taken.
+    scale_at = scale_ptr + batch * scale_batch_stride + group * scale_group_stride + cols
+    scale = tl.load(scale_at, mask=col_inside, other=0.0).to(tl.float32)
+    if HAS_SCALE_TABLE:
+        scale += tl.load(scale_table_ptr + cols, mask=col_inside, other=0.0).to(tl.float32)
+    if not IS_GAIN:
+        scale += 1.0
+    shift_at = shift_ptr + batch * shift_batch_stride + group * shift_group_stride + cols
+    shift = tl.load(shift_at, mask=col_inside, other=0.0).to(tl.float32)
+    if HAS_SHIFT_TABLE:
+        shift += tl.load(shift_table_ptr + cols, mask=col_inside, other=0.0).to(tl.float32)
     if HAS_BRANCH:
         branch_at = branch_ptr + batch * branch_batch_stride + token * branch_token_stride + cols[None, :]
         branch = tl.load(branch_at, mask=inside, other=0.0).to(tl.float32)
@@ -70,18 +81,6 @@ def _adaln_modulate_kernel(  # type: ignore[no-untyped-def]  # noqa: PLR0913 - p
     mean = tl.sum(x, axis=1) / dim
     centred = tl.where(inside, x - mean[:, None], 0.0)  # padding must not reach the variance
     rstd = 1.0 / tl.sqrt(tl.sum(centred * centred, axis=1) / dim + eps)
-
-    scale_at = scale_ptr + batch * scale_batch_stride + group * scale_group_stride + cols
-    scale = tl.load(scale_at, mask=col_inside, other=0.0).to(tl.float32)
-    if HAS_SCALE_TABLE:
-        scale += tl.load(scale_table_ptr + cols, mask=col_inside, other=0.0).to(tl.float32)
-    if not IS_GAIN:
-        scale += 1.0
-    shift_at = shift_ptr + batch * shift_batch_stride + group * shift_group_stride + cols
-    shift = tl.load(shift_at, mask=col_inside, other=0.0).to(tl.float32)
-    if HAS_SHIFT_TABLE:
-        shift += tl.load(shift_table_ptr + cols, mask=col_inside, other=0.0).to(tl.float32)
-
     y = centred * rstd[:, None] * scale[None, :] + shift[None, :]
     tl.store(y_ptr + y_at, y.to(y_ptr.dtype.element_ty), mask=inside)
 

@@ -8,21 +8,19 @@ import torch
 from torch import Tensor
 
 from rushes.kernels.masked_step.kernel import masked_step
-from rushes.kernels.masked_step.reference import Branches, Edit, masked_step_reference
+from rushes.kernels.masked_step.reference import Branches, Edit, Sigmas, masked_step_reference
 from rushes.kernels.timing import Case, Tensors, bench_main
 
 SIZES = ((1, 16, 21, 60, 104), (1, 16, 3, 60, 104), (8, 16, 3, 60, 104))
 TOLERANCE = 2e-6  # fp32: some ten roundings of 2**-24 each, of values up to five times the result
 
 
-def step(latent: Tensor, branches: Branches, sigmas: tuple[Tensor, Tensor], edit: Edit | None) -> Tensors:
-    return _outputs(masked_step_reference(latent, branches, *sigmas, edit, with_next_input=edit is not None))
+def step(latent: Tensor, branches: Branches, sigmas: Sigmas, edit: Edit | None) -> Tensors:
+    return _outputs(masked_step_reference(latent, branches, sigmas, edit, with_next_input=edit is not None))
 
 
-def fused_step(
-    latent: Tensor, branches: Branches, sigmas: tuple[Tensor, Tensor], edit: Edit | None
-) -> Tensors:
-    return _outputs(masked_step(latent, branches, *sigmas, edit, with_next_input=edit is not None))
+def fused_step(latent: Tensor, branches: Branches, sigmas: Sigmas, edit: Edit | None) -> Tensors:
+    return _outputs(masked_step(latent, branches, sigmas, edit, with_next_input=edit is not None))
 
 
 def cases() -> Iterator[Case]:
@@ -32,7 +30,7 @@ def cases() -> Iterator[Case]:
         yield _case(size, is_guided=True, is_edited=True)
 
 
-def _outputs(stepped: tuple[Tensor, Tensor | None]) -> Tensors:
+def _outputs(stepped: tuple[Tensor | None, ...]) -> Tensors:
     return tuple(tensor for tensor in stepped if tensor is not None)
 
 
@@ -44,7 +42,7 @@ def _case(size: tuple[int, ...], is_guided: bool, is_edited: bool) -> Case:
     predicted = normal((2 if is_guided else 1, *size))
     guidance = torch.full((lanes,), 5.0, device="cuda")
     branches = Branches(predicted[0], predicted[1], guidance) if is_guided else Branches(predicted[0])
-    sigmas = tuple(torch.full((lanes,), sigma, device="cuda") for sigma in (0.9, 0.75))
+    sigmas = Sigmas(torch.full((lanes,), 0.9, device="cuda"), torch.full((lanes,), 0.75, device="cuda"))
     edit = _edit(generator, latent) if is_edited else None
     read = [latent, *predicted, *(edit or ())]
     written = (2 if is_edited else 1) * latent.nbytes
@@ -73,8 +71,8 @@ def _edit(generator: torch.Generator, latent: Tensor) -> Edit:
         .clamp(0, 1)
     )
     tokens = torch.nn.functional.max_pool2d(cells, 2).repeat_interleave(2, -1).repeat_interleave(2, -2)
-    clean, noise = (torch.randn(latent.shape, generator=generator, device="cuda") for _ in range(2))
-    return Edit(clean, 0.999 * clean + 0.001 * noise, cells, tokens.contiguous())
+    source, noise = (torch.randn(latent.shape, generator=generator, device="cuda") for _ in range(2))
+    return Edit(source, 0.999 * source + 0.001 * noise, cells, tokens.contiguous())
 
 
 if __name__ == "__main__":

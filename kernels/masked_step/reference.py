@@ -7,7 +7,7 @@ from torch import Tensor
 
 
 class Branches(NamedTuple):
-    """What the transformer predicted: the velocity d latent / d sigma, with or without a negative branch.
+    """What the transformer predicted: the velocity, d latent / d sigma, with or without a negative branch.
 
     Shapes: positive and negative [B, C, T, H, W]; guidance [B], fp32: negative + guidance * (positive -
         negative).
@@ -18,58 +18,81 @@ class Branches(NamedTuple):
     guidance: Tensor | None = None
 
 
-class Edit(NamedTuple):
-    """What an edited lane keeps; a lane of ones in both masks is a lane without a mask, bit for bit.
+class Sigmas(NamedTuple):
+    """Noise levels before and after the step.
 
-    Shapes: clean and anchor as the latent; cell_mask and token_mask [B, T, H, W], 0 keeps, 1 regenerates.
-    clean is the encoded source, anchor the same with a trace of noise: what a kept token shows the
-    transformer. cell_mask restores after the prediction. token_mask is what the transformer is told: the
-    largest value of the cells of a token, on each of its cells.
+    Shapes: both [B], [B, T] (per latent frame) or [B, T, H, W]. A lane or cell at 0 is finished and stays as
+        it is.
     """
 
-    clean: Tensor
-    anchor: Tensor
-    cell_mask: Tensor
-    token_mask: Tensor
+    now: Tensor
+    after: Tensor
+
+
+class Edit(NamedTuple):
+    """What an edited lane keeps of a source.
+
+    Shapes: source and almost_clean as the latent; cells and tokens [B, 1, T, H, W], 0 keeps, 1 makes anew.
+    A kept token enters the transformer as almost_clean, the source with a trace of noise. tokens is what the
+    transformer is told: the largest value of a token's cells, on each of them. cells restore after the
+    prediction.
+    """
+
+    source: Tensor
+    almost_clean: Tensor
+    cells: Tensor
+    tokens: Tensor
 
 
 class Stepped(NamedTuple):
-    """The latent at the next sigma and, where it was asked for, what enters the transformer next."""
+    """The latent after the step and, where asked for, the clean prediction and what enters the transformer
+    next."""
 
     latent: Tensor
-    next_input: Tensor | None
+    clean: Tensor | None = None
+    next_input: Tensor | None = None
 
 
 def masked_step_reference(
     latent: Tensor,
     branches: Branches,
-    sigma: Tensor,
-    sigma_next: Tensor,
+    sigmas: Sigmas,
     edit: Edit | None = None,
     *,
+    with_clean: bool = False,
     with_next_input: bool = False,
 ) -> Stepped:
-    """One Euler step from sigma to sigma_next, in fp32, rounded once.
+    """One Euler step, written through the clean prediction, in fp32, rounded once.
 
-    Shapes: latent [B, C, T, H, W]; sigma and sigma_next [B], [B, T] (per latent frame) or [B, T, H, W]. A
-        lane or cell whose sigma is 0 is finished and stays as it is.
-    Guarantees: cells of cell_mask 0 hold the bits of `clean` once sigma_next is 0.
+    Shapes: latent [B, C, T, H, W].
+    Guarantees: cells of 0 hold the bits of the source once the sigma after is 0; a lane whose masks are all
+        1 gets the bits of a lane without an edit.
     """
     x, velocity = latent.float(), combined(branches)
-    now, after = per_cell(sigma), per_cell(sigma_next)
-    euler = x + (after - now) * velocity
-    if edit is None:
-        return Stepped(euler.to(latent.dtype), None)
-
-    clean, anchor = edit.clean.float(), edit.anchor.float()
-    cell, token = edit.cell_mask[:, None].float(), edit.token_mask[:, None].float()
-    predicted = anchor + token * (x - anchor) - now * token * velocity
-    restored = clean + cell * (predicted - clean)
+    now, after = per_cell(sigmas.now), per_cell(sigmas.after)
     ratio = torch.where(now > 0, after / now, 1.0)
-    stepped = torch.where((cell == 1) & (token == 1), euler, ratio * x + (1 - ratio) * restored)
-    stepped = torch.where((cell == 0) & (after == 0), clean, stepped)
-    next_input = (anchor + token * (stepped - anchor)).to(latent.dtype) if with_next_input else None
-    return Stepped(stepped.to(latent.dtype), next_input)
+    if edit is None:
+        clean = x - velocity * now
+        stepped = ratio * x + (1 - ratio) * clean
+        return Stepped(stepped.to(latent.dtype), clean.to(latent.dtype) if with_clean else None)
+
+    source, cells, tokens = edit.source.float(), edit.cells.float(), edit.tokens.float()
+    predicted = model_input(x, edit) - now * tokens * velocity
+    clean = torch.where(cells >= 1, predicted, source + cells * (predicted - source))
+    clean = torch.where(cells <= 0, source, clean)
+    stepped = ratio * x + (1 - ratio) * clean
+    stepped = torch.where((cells <= 0) & (after <= 0), source, stepped)
+    return Stepped(
+        stepped.to(latent.dtype),
+        clean.to(latent.dtype) if with_clean else None,
+        model_input(stepped, edit).to(latent.dtype) if with_next_input else None,
+    )
+
+
+def model_input(x: Tensor, edit: Edit) -> Tensor:
+    """What the transformer sees of a state, fp32: almost the source where kept, the state where made anew."""
+    tokens, almost_clean = edit.tokens.float(), edit.almost_clean.float()
+    return torch.where(tokens >= 1, x, almost_clean + tokens * (x - almost_clean))
 
 
 def combined(branches: Branches) -> Tensor:
