@@ -132,7 +132,7 @@ class ScriptedWorker:
         self.state = "stopped"
         self._messages.put_nowait(None)
 
-    # ---- what a job says ------------------------------------------------------------------------------------
+    # ---- what a job says ----
 
     def progress(self, job_id: str, node_id: str = "generate", step: int = 1) -> None:
         self.say(
