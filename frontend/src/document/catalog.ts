@@ -42,3 +42,7 @@ export const hasKeyPad = (type: NodeType): boolean =>
 
 export const titleOf = (node: WorkflowNode, type: NodeType | undefined): string =>
   node.title || type?.title || node.type;
+
+/** A param's value as a person reads it in one line. */
+export const paramValueText = (value: ParamValue | undefined): string =>
+  typeof value === "string" ? value : value === undefined ? "" : JSON.stringify(value);
