@@ -222,9 +222,8 @@ def main() -> int:
     print(f"{machine}, torch {torch.__version__}, bf16, median of {options.runs}")
     print(table(rows))
     worst = max(r.error_ratio for r in rows)
-    print(
-        f"largest error ratio {worst:.2f}, target {TARGET_RATIO}: {'held' if worst <= TARGET_RATIO else 'missed'}"
-    )
+    verdict = "held" if worst <= TARGET_RATIO else "missed"
+    print(f"largest error ratio {worst:.2f}, target {TARGET_RATIO}: {verdict}")
     if options.out:
         told = {"machine": machine, "torch": torch.__version__, "runs": options.runs}
         options.out.write_text(json.dumps({**told, "rows": [asdict(r) for r in rows]}, indent=2) + "\n")

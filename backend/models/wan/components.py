@@ -61,9 +61,7 @@ class WanComponents:
         self._targets = Targets(layers, original_to_ours(layers))
 
     def encode_text(self, texts: Sequence[str], adapters: LaneAdapters | None = None) -> Tensor:
-        if adapters is not None:
-            raise ValueError("the text encoder must be used without adapters, got some")
-        return self._text_encoder.encode(texts)
+        return self._text_encoder.encode(texts, adapters)
 
     @torch.no_grad()
     def text_kv(self, text: Tensor, adapters: LaneAdapters | None = None) -> TextKV:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TypeVar
 
 import torch
@@ -30,10 +31,12 @@ def load_module(
     device: torch.device,
     dtype: torch.dtype,
     kept_fp32: Sequence[str] = (),
+    copies: Mapping[str, str] = MappingProxyType({}),
 ) -> M:
     """Build a module without memory and fill it from `place`: a file, or a folder as diffusers does.
 
-    Parameters whose name holds one of `kept_fp32` stay fp32.
+    Parameters whose name holds one of `kept_fp32` stay fp32. `copies` are names under which some files hold a
+    parameter a second time, or only.
     Errors: FamilyError for names or shapes that do not match, all of them listed, or a dtype that is not
         float; TensorFileError for a broken file. Both before memory is taken.
     """
@@ -41,11 +44,11 @@ def load_module(
         module = build()
     files = [read_tensor_file(path) for path in weight_files(place)]
     expected = {name: tuple(value.shape) for name, value in module.state_dict().items()}
-    own_names = _matched(place, files, expected)
+    own_names = _matched(place, files, expected, copies)
     state: dict[str, Tensor] = {}
     for file in files:
         with safe_open(file.path, framework="pt", device="cpu") as tensors:
-            for key in file.tensors:
+            for key in file.tensors.keys() & own_names.keys():
                 name = own_names[key]
                 keeps = any(part in name for part in kept_fp32)
                 state[name] = tensors.get_tensor(key).to(device, torch.float32 if keeps else dtype)
@@ -59,8 +62,10 @@ def weight_files(place: Path) -> list[Path]:
         return [place]
     indexes = sorted(place.glob("*.safetensors.index.json"))
     if indexes:
-        named = json.loads(indexes[0].read_bytes())["weight_map"].values()
-        return [place / name for name in sorted(set(named))]
+        named = sorted(set(json.loads(indexes[0].read_bytes())["weight_map"].values()))
+        if outside := [name for name in named if Path(name).name != name]:
+            raise FamilyError(f"{place.name}: an index must name files beside it, got {_listed(outside)}")
+        return [place / name for name in named]
     found = sorted(place.glob("*.safetensors"))
     if len(found) != 1:
         raise FamilyError(f"{place.name}: must hold one safetensors file or an index, got {len(found)} files")
@@ -68,29 +73,34 @@ def weight_files(place: Path) -> list[Path]:
 
 
 def _matched(
-    place: Path, files: Sequence[TensorFile], expected: Mapping[str, tuple[int, ...]]
+    place: Path,
+    files: Sequence[TensorFile],
+    expected: Mapping[str, tuple[int, ...]],
+    copies: Mapping[str, str],
 ) -> Mapping[str, str]:
     """Key in the files -> our name, one for one."""
-    keys = [key for file in files for key in file.tensors]
-    shapes = {key: facts.shape for file in files for key, facts in file.tensors.items()}
-    if odd := sorted(
-        k for file in files for k, facts in file.tensors.items() if facts.dtype not in FLOAT_DTYPES
-    ):
+    held = {key: facts for file in files for key, facts in file.tensors.items()}
+    facts = {key: fact for key, fact in held.items() if copies.get(key) not in held}
+    if odd := sorted(key for key, fact in facts.items() if fact.dtype not in FLOAT_DTYPES):
         raise FamilyError(
             f"{place.name}: tensors must be {', '.join(FLOAT_DTYPES)}, others are {_listed(odd)}"
         )
-    renamed = original_to_ours(expected) if is_original(keys) else {name: name for name in expected}
-    own = {key: renamed.get(key.removeprefix(CHECKPOINT_PREFIX)) for key in keys}
+    known = original_to_ours(expected) if is_original(facts) else {name: name for name in expected}
+    own = {key: copies.get(key) or known.get(key.removeprefix(CHECKPOINT_PREFIX)) for key in facts}
     unknown = sorted(key for key, name in own.items() if name is None)
     missing = sorted(expected.keys() - set(own.values()))
-    if unknown or missing or len(own) != len(keys):
+    if unknown or missing:
         raise FamilyError(
             f"{place.name}: keys must match the config's parameters, "
             f"got {len(unknown)} unknown ({_listed(unknown)}) and {len(missing)} missing ({_listed(missing)})"
         )
     matched = {key: name for key, name in own.items() if name is not None}
-    if misfits := sorted(key for key, name in matched.items() if shapes[key] != expected[name]):
-        told = [f"{key} {list(shapes[key])} for {list(expected[matched[key]])}" for key in misfits]
+    if len(set(matched.values())) != len(matched):
+        raise FamilyError(
+            f"{place.name}: keys must name each parameter once, got some with and without prefix"
+        )
+    if misfits := sorted(key for key, name in matched.items() if facts[key].shape != expected[name]):
+        told = [f"{key} {list(facts[key].shape)} for {list(expected[matched[key]])}" for key in misfits]
         raise FamilyError(f"{place.name}: shapes must match the config, got {_listed(told)}")
     return matched
 

@@ -137,3 +137,29 @@ def test_a_folder_without_one_clear_weights_file_is_refused(build, plain_folder,
 
     with pytest.raises(FamilyError, match="one safetensors file or an index, got 2 files"):
         load(build, tmp_path)
+
+
+def test_an_index_that_points_elsewhere_is_refused(build, tmp_path):
+    index = {"weight_map": {"proj_out.bias": "../secret.safetensors"}}
+    (tmp_path / "diffusion_pytorch_model.safetensors.index.json").write_text(json.dumps(index))
+
+    with pytest.raises(FamilyError, match=r"beside it, got \.\./secret"):
+        load(build, tmp_path)
+
+
+@pytest.mark.parametrize("is_twice", [True, False])
+def test_a_parameter_that_files_hold_under_another_name_is_found(build, state, tmp_path, is_twice):
+    state["head.copy"] = state["proj_out.bias"].clone()
+    if not is_twice:
+        del state["proj_out.bias"]
+    save_file(state, tmp_path / "wan.safetensors")
+
+    module = load_module(
+        build,
+        tmp_path,
+        device=torch.device("cpu"),
+        dtype=torch.float32,
+        copies={"head.copy": "proj_out.bias"},
+    )
+
+    assert torch.equal(module.proj_out.bias, state["head.copy"])
