@@ -19,6 +19,7 @@ LOG = logging.getLogger(__name__)
 MESSAGE_BYTES_MAX = 64 << 10
 HEARTBEAT_S = 30.0
 _HELLO_S = 20.0
+_CLOSE_S = 2.0
 
 
 def mount_events(app: web.Application, hub: Hub, dispatcher: Dispatcher, snapshots: Snapshots) -> None:
@@ -26,7 +27,9 @@ def mount_events(app: web.Application, hub: Hub, dispatcher: Dispatcher, snapsho
     open_ones: set[web.WebSocketResponse] = set()
 
     async def events(request: web.Request) -> web.StreamResponse:
-        ws = web.WebSocketResponse(compress=False, heartbeat=HEARTBEAT_S, max_msg_size=MESSAGE_BYTES_MAX)
+        ws = web.WebSocketResponse(
+            timeout=_CLOSE_S, compress=False, heartbeat=HEARTBEAT_S, max_msg_size=MESSAGE_BYTES_MAX
+        )
         await ws.prepare(request)
         connection = hub.join()
         open_ones.add(ws)
