@@ -12,6 +12,7 @@ export default defineConfig({
     manifest: true,
     target: "es2023",
     assetsInlineLimit: 0,
+    chunkSizeWarningLimit: 800,
   },
   worker: { format: "es" },
   server: { proxy: { "/api": { target: server, ws: true } } },

@@ -63,10 +63,17 @@ export function GraphCanvas({ uid, onFiles }: Props) {
   );
 }
 
+/** Sizes and sockets are declared, so nothing is measured: the library would look for its own handles and find none. */
+function useDeclaredSizes(): ReturnType<typeof useStoreApi> {
+  const store = useStoreApi();
+  useState(() => store.setState({ updateNodeInternals: () => undefined }));
+  return store;
+}
+
 function Flow({ onFiles }: { onFiles: DropHandlers["onFiles"] }) {
   const uid = useUid();
   const flow = useReactFlow<FlowNode, FlowEdge>();
-  const store = useStoreApi();
+  const store = useDeclaredSizes();
   const doc = useDocuments((state) => state.documents[uid]?.doc);
   const catalog = useServer((state) => state.catalog);
   const selectedNodes = useDocumentView(uid, (view) => view.nodes);

@@ -1,5 +1,5 @@
 import { memo } from "react";
-import { paramValueText } from "../document/catalog";
+import { labelOf, paramValueText } from "../document/catalog";
 import type { ParamPlace } from "../document/layoutNode";
 import type { ParamValue } from "../document/schema";
 import { Field, isTall } from "../widgets/Field";
@@ -30,7 +30,7 @@ export const ParamRow = memo(function ParamRow({ nodeId, place, rawValue, hasFin
     <div className={`param ${isBlock ? "param--tall" : ""}`} style={style} data-error={hasFinding || undefined} title={param.doc}>
       {!isBlock && (
         <label className="param__name" htmlFor={`node-${nodeId}-${param.name}`}>
-          {param.name}
+          {labelOf(param)}
         </label>
       )}
       <div className="param__field nodrag nowheel nopan">

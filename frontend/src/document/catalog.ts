@@ -46,3 +46,9 @@ export const titleOf = (node: WorkflowNode, type: NodeType | undefined): string 
 /** A param's value as a person reads it in one line. */
 export const paramValueText = (value: ParamValue | undefined): string =>
   typeof value === "string" ? value : value === undefined ? "" : JSON.stringify(value);
+
+/** A param's name as a label: words apart, without the unit that stands beside the value. */
+export function labelOf(param: Param): string {
+  const unit = param.unit && param.name.endsWith(`_${param.unit}`) ? `_${param.unit}` : "";
+  return param.name.slice(0, param.name.length - unit.length).replaceAll("_", " ");
+}

@@ -46,6 +46,7 @@ export function checkWorkflow(value: unknown): Workflow {
 const ROOT_ORDER = ["schema", "id", "title", "requires", "graph", "view", "ext"];
 const GRAPH_ORDER = ["nodes", "edges", "frames", "notes", "subgraphs"];
 const NODE_ORDER = ["type", "version", "title", "mode", "params"];
+const PLACE_ORDER = ["x", "y", "w", "is_collapsed", "random"];
 
 /** The text that is saved: keys in a fixed order, so that two versions compare line by line. */
 export function writeWorkflow(doc: Workflow): string {
@@ -55,7 +56,7 @@ export function writeWorkflow(doc: Workflow): string {
     {
       ...rest,
       graph: ordered({ ...graph, nodes, edges: graph.edges && sorted(graph.edges) }, GRAPH_ORDER),
-      view: view && { ...view, nodes: view.nodes && sorted(view.nodes) },
+      view: view && { ...view, nodes: view.nodes && sorted(view.nodes, (place) => ordered(place, PLACE_ORDER)) },
     },
     ROOT_ORDER,
   );

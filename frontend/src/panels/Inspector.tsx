@@ -1,4 +1,4 @@
-import { titleOf } from "../document/catalog";
+import { labelOf, paramValueText, titleOf } from "../document/catalog";
 import { renameNode, setParam } from "../document/commands";
 import { t } from "../i18n";
 import { runCommand, useDocuments } from "../state/documents";
@@ -9,7 +9,6 @@ import { Button } from "../ui/Button";
 import { Icon } from "../ui/Icon";
 import { Field, isTall } from "../widgets/Field";
 import type { NodeType } from "../wire/api";
-import { paramValueText } from "../document/catalog";
 
 /** The selected node at leisure: all params with their meaning. */
 export function Inspector({ uid }: { uid: string }) {
@@ -68,7 +67,7 @@ function Params({ uid, nodeId, type }: { uid: string; nodeId: string; type: Node
     return (
       <div key={param.name} className={`field ${isTall(param) ? "field--tall" : ""}`}>
         <label className="field__name" htmlFor={`inspector-${nodeId}-${param.name}`}>
-          {param.name}
+          {labelOf(param)}
           {isChanged && (
             <Button
               isSmall

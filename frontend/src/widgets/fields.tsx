@@ -1,5 +1,5 @@
 import { useRef, useState } from "react";
-import type { ChoicesFrom, Param } from "../document/catalog";
+import { type ChoicesFrom, labelOf, type Param } from "../document/catalog";
 import type { ParamValue } from "../document/schema";
 import { t } from "../i18n";
 import { uploadAsset } from "../state/assets";
@@ -71,7 +71,7 @@ export function TextAreaParam({ id, param, value, onChange }: FieldProps) {
       id={id}
       className={`area ${param.widget === "script" ? "area--script" : ""}`}
       aria-label={param.name}
-      placeholder={param.name}
+      placeholder={labelOf(param)}
       spellCheck={false}
       value={String(value ?? "")}
       onChange={(event) => onChange(event.target.value)}
