@@ -63,14 +63,11 @@ def _case(size: tuple[int, ...], is_guided: bool, is_edited: bool) -> Case:
 
 def _edit(generator: torch.Generator, latent: Tensor) -> Edit:
     """A third kept, a third free, a third between, in whole tokens of 2x2 cells."""
-    lanes, _, frames, height, width = latent.shape
-    cells = (
-        torch.rand((lanes, frames, height, width), generator=generator, device="cuda")
-        .mul(3)
-        .sub(1)
-        .clamp(0, 1)
+    lanes, _, *grid = latent.shape
+    cells = torch.rand((lanes, 1, *grid), generator=generator, device="cuda").mul(3).sub(1).clamp(0, 1)
+    tokens = (
+        torch.nn.functional.max_pool3d(cells, (1, 2, 2)).repeat_interleave(2, -1).repeat_interleave(2, -2)
     )
-    tokens = torch.nn.functional.max_pool2d(cells, 2).repeat_interleave(2, -1).repeat_interleave(2, -2)
     source, noise = (torch.randn(latent.shape, generator=generator, device="cuda") for _ in range(2))
     return Edit(source, 0.999 * source + 0.001 * noise, cells, tokens.contiguous())
 

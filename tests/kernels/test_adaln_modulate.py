@@ -11,7 +11,7 @@ from rushes.kernels.adaln_modulate.reference import (
 )
 
 # Rounded once on each side: at a tie the two results may be neighbours, which is one ulp, at most this share
-# of them.
+# of them. (Triton's interpreter cuts bf16 off where a GPU rounds it: neighbours half of the time.)
 ULP = {torch.float32: 2.0**-22, torch.float16: 2.0**-10, torch.bfloat16: 2.0**-7}
 # Before that: sums of D fp32 terms in another order, about log2(D) roundings of 2**-24 on values up to 16.
 FP32_NOISE = 12 * 2.0**-24 * 16
@@ -173,14 +173,14 @@ def test_every_tile_gives_the_same_answer(tile: Tile, device: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("group_tokens", "dim"), [(1, 1), (1, 1536), (3, 256), (1560, 1536), (7, 5120), (9, 16384)]
+    ("group_tokens", "dim"), [(1, 1), (1, 1536), (3, 256), (1560, 1536), (7, 5120), (9, 8192)]
 )
 def test_a_tile_is_of_powers_of_two_and_bounded(group_tokens: int, dim: int) -> None:
     rows, warps = tile_for(group_tokens, dim)
 
     assert rows.bit_count() == warps.bit_count() == 1
     assert rows < 2 * group_tokens
-    assert rows * dim <= 16384
+    assert rows * dim <= 8192
     assert warps <= 16
 
 
@@ -204,7 +204,7 @@ def refused(device: str) -> dict[str, tuple[Tensor, Modulation, str]]:
         "empty": (x[:, :0], modulation, "not empty"),
         "dtype": (x.double(), modulation, "x must be fp32, fp16 or bf16, got torch.float64"),
         "strided last axis": (x[..., ::2], modulation, "last axis of x must be contiguous"),
-        "too wide": (zeros(1, 1, 16385), modulation, "D must be at most 16384, got 16385"),
+        "too wide": (zeros(1, 1, 8193), modulation, "D must be at most 8192, got 8193"),
         "batch of the rows": (x, Modulation(scale[:1], shift), r"scale must be \[2, 8\]"),
         "width of the rows": (x, Modulation(scale, shift[..., :4]), r"shift must be \[2, 8\]"),
         "rows that do not divide": (
