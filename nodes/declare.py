@@ -101,7 +101,8 @@ def declare(node_type: type[NodeType], category: str) -> NodeDeclaration:
 def _rule(field: dataclasses.Field[Any]) -> ParamRule:
     options: dict[str, Any] = dict(field.metadata[_RULE])
     is_choice = "choices" in options or "choices_from" in options
-    kind: ParamKind = "CHOICE" if is_choice else _KINDS[str(field.type)]
+    annotation = field.type.__name__ if isinstance(field.type, type) else str(field.type)
+    kind: ParamKind = "CHOICE" if is_choice else _KINDS[annotation]
     options["minimum"] = options.pop("ge", None)
     options["maximum"] = options.pop("le", None)
     options.setdefault("widget", _widget(field.name, kind, options))

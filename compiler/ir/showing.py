@@ -27,6 +27,11 @@ def show(value: object) -> str:
     return f"a {type(value).__name__}"
 
 
+def label(name: str) -> str:
+    """A name of a param or socket as it is, or escaped and short where it could not be printed."""
+    return name if name.isprintable() and len(name) <= SHOWN_LENGTH else show(name)
+
+
 def closest(given: str, known: Iterable[str]) -> str | None:
     """The known name most like what was given, if one is alike at all."""
     if len(given) > COMPARED_LENGTH:

@@ -7,7 +7,7 @@ from rushes.compiler.ir.declaration import Catalog, SocketType
 from rushes.compiler.ir.diagnostics import Diagnostic
 from rushes.compiler.ir.draft import Draft, Request
 from rushes.compiler.ir.graph import Edge, Graph
-from rushes.compiler.ir.showing import show
+from rushes.compiler.ir.showing import label, show
 
 Inputs = dict[str, dict[str, Edge]]
 
@@ -85,8 +85,9 @@ def _mute(draft: Draft, catalog: Catalog) -> Draft:
             if edge.to_node not in silent and _is_required(edge, graph, catalog):
                 silent[edge.to_node] = silent[node_id]
                 waiting.append(edge.to_node)
-                message = f"not run: its {edge.to_socket} comes from {show(silent[node_id])}, which is muted"
-                found.append(Diagnostic("N_MUTED", "note", message, edge.to_node, edge.to_socket))
+                socket = label(edge.to_socket)
+                message = f"not run: its {socket} comes from {show(silent[node_id])}, which is muted"
+                found.append(Diagnostic("N_MUTED", "note", message, edge.to_node, socket))
     nodes = {node_id: node for node_id, node in graph.nodes.items() if node_id not in silent}
     edges = tuple(edge for edge in graph.edges if edge.from_node in nodes and edge.to_node in nodes)
     return replace(draft, graph=replace(graph, nodes=nodes, edges=edges)).reporting(found)
@@ -110,8 +111,9 @@ def _is_required(edge: Edge, graph: Graph, catalog: Catalog) -> bool:
 
 
 def _nothing_passed(edge: Edge) -> Diagnostic:
+    socket = label(edge.to_socket)
     message = (
-        f"{edge.to_socket} needs an edge; {show(edge.from_node)} is bypassed and has no input of the type "
-        f"of its {edge.from_socket} to pass on"
+        f"{socket} needs an edge; {show(edge.from_node)} is bypassed and has no input of the type "
+        f"of its {label(edge.from_socket)} to pass on"
     )
-    return Diagnostic("E_MISSING_INPUT", "error", message, edge.to_node, edge.to_socket, "an edge", "none")
+    return Diagnostic("E_MISSING_INPUT", "error", message, edge.to_node, socket, "an edge", "none")

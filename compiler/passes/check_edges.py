@@ -7,7 +7,7 @@ from rushes.compiler.ir.declaration import Catalog, Socket
 from rushes.compiler.ir.diagnostics import Diagnostic
 from rushes.compiler.ir.draft import Draft, Request
 from rushes.compiler.ir.graph import Edge, Graph
-from rushes.compiler.ir.showing import closest, show
+from rushes.compiler.ir.showing import closest, label, show
 
 
 def check_edges(draft: Draft, request: Request) -> Draft:
@@ -68,11 +68,11 @@ def _taken(edge: Edge, first: Edge | None) -> Diagnostic | None:
     if first is None:
         return None
     message = (
-        f"{edge.to_socket} takes one edge, got another from {show(edge.from_node)} beside that from "
+        f"{label(edge.to_socket)} takes one edge, got another from {show(edge.from_node)} beside that from "
         f"{show(first.from_node)}"
     )
     return Diagnostic(
-        "E_SOCKET_TAKEN", "error", message, edge.to_node, edge.to_socket, "one edge", "several edges"
+        "E_SOCKET_TAKEN", "error", message, edge.to_node, label(edge.to_socket), "one edge", "several edges"
     )
 
 
@@ -85,7 +85,7 @@ def _unknown_node(node_id: str, other: str, socket: str, graph: Graph) -> Diagno
         "error",
         message,
         at,
-        None if at is None else socket,
+        None if at is None else label(socket),
         "a node of the graph",
         show(node_id),
         alike,
@@ -96,5 +96,5 @@ def _unknown_socket(node_id: str, side: str, given: str, known: Mapping[str, Soc
     names = ", ".join(known) or "none"
     message = f"expected an {side} among {names}, got {show(given)}"
     return Diagnostic(
-        "E_UNKNOWN_SOCKET", "error", message, node_id, given, names, show(given), closest(given, known)
+        "E_UNKNOWN_SOCKET", "error", message, node_id, label(given), names, show(given), closest(given, known)
     )

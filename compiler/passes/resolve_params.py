@@ -9,7 +9,7 @@ from rushes.compiler.ir.diagnostics import Diagnostic, Json
 from rushes.compiler.ir.draft import Draft, Request
 from rushes.compiler.ir.facts import Target
 from rushes.compiler.ir.graph import Node
-from rushes.compiler.ir.showing import closest, show
+from rushes.compiler.ir.showing import closest, label, show
 
 _FILE_CODES = {
     "checkpoints": "E_UNKNOWN_CHECKPOINT",
@@ -151,7 +151,7 @@ def _unknown(node: Node, declared: NodeDeclaration, name: str) -> Diagnostic:
         "error",
         message,
         node.node_id,
-        name,
+        label(name),
         names,
         show(name),
         closest(name, declared.params),
