@@ -38,6 +38,8 @@ class SubmitJob:
     """Asset name to the absolute path of its file."""
     output_dir: str
     metadata: JsonObject = field(default_factory=dict)
+    chunk_encoding: str = "jpeg"
+    """Of chunk.frames: ``jpeg`` or ``rgb24``."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -131,9 +131,9 @@ class BatchScheduler:
     def has_jobs(self) -> bool:
         return bool(self._jobs)
 
-    def is_in_slot(self, lane: LaneRef) -> bool:
-        """Whether the lane is being stepped; its loop's state may change under a reader until it is back."""
-        return any(lane in content for content in self._in_slot.values())
+    def is_ending(self, job_id: str) -> bool:
+        """Whether the job is cancelled and only waits for what is still in a slot."""
+        return job_id in self._jobs and self._jobs[job_id].outcome is not None
 
     # ---- events -------------------------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import torch
 from torch import Tensor
 
-from rushes.backend.engine.loops.control import ControlState, Snapshot
+from rushes.backend.engine.loops.control import ControlState, Snapshot, Update
 from rushes.backend.engine.loops.denoise import finite, frame_sigma
 from rushes.backend.engine.loops.forward import Forward, Forwarder, Stack
 from rushes.backend.engine.loops.guidance import Guidance
@@ -119,6 +119,8 @@ class RolloutState:
     frames_sent: int = 0
     decoded: tuple[int, int] = (-1, -1)
     """Chunk and part decoded last."""
+    arrivals: deque[Update] = field(default_factory=deque)
+    """Live updates on their way to ``control``, which takes them in when a chunk begins."""
     acked_chunk: int = -1
     is_stopping: bool = False
     digest: str = ""
@@ -190,6 +192,7 @@ class RolloutLoop:
 
     def begin_chunk(self, state: RolloutState, now_s: float) -> Snapshot:
         """Read the controls, as late as can be, and draw the chunk's noise."""
+        _take_arrivals(state)
         task, snapshot = self.task, state.control.take(state.chunk_index)
         frames = self._chunk_keys(state.chunk_index, snapshot)
         state.chunk = Chunk(state.chunk_index, frames, snapshot.seq, now_s)
@@ -261,6 +264,7 @@ class RolloutLoop:
 
     def state_dict(self, state: RolloutState) -> dict[str, Any]:
         """A copy of all that changes; call it while no lane is stepping."""
+        _take_arrivals(state)
         return {
             "cache": state.cache.state_dict(),
             "decoder": state.decoder.state_dict(),
@@ -354,6 +358,11 @@ class RolloutLoop:
             return None
         rows = [[float(key in held) for key in known] for held in frames]
         return torch.tensor([rows], device=self._components.device)
+
+
+def _take_arrivals(state: RolloutState) -> None:
+    while state.arrivals:
+        state.control.offer(state.arrivals.popleft())
 
 
 def _chunk_to_state(chunk: Chunk) -> list[Any]:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
 
 import torch
 from torch import Tensor
@@ -17,6 +16,8 @@ PART = "decode"
 class DecodeRun:
     """A whole latent to frames, one latent frame a step, so that a cancel waits for one of them at most."""
 
+    parts = (PART,)
+
     def __init__(self, model: Model, latent: Tensor, fps: float) -> None:
         self.model = model
         self._latent = latent
@@ -24,8 +25,8 @@ class DecodeRun:
         self._decoder = model.components.decoder()
         self._frames: list[Tensor] = []
 
-    def wants(self) -> Mapping[str, LaneWant | None]:
-        return {PART: None if self.is_done() else LaneWant(COMPUTE)}
+    def want(self, part: str) -> LaneWant | None:
+        return None if self.is_done() else LaneWant(COMPUTE)
 
     def prepare(self, part: str, now_s: float) -> Forward:
         raise NotImplementedError("a decoder has no forward")

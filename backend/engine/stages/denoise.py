@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +24,8 @@ PART = "predict"
 class DenoiseRun:
     """A denoise loop with its progress and previews."""
 
+    parts = (PART,)
+
     def __init__(self, call: StageCall, model: Model, task: DenoiseTask, previews: Previewer) -> None:
         self.model = model
         self._call = call
@@ -39,8 +40,8 @@ class DenoiseRun:
             branches=task.guidance.branches,
         )
 
-    def wants(self) -> Mapping[str, LaneWant | None]:
-        return {PART: None if self.is_done() else LaneWant(COMPUTE, self._key)}
+    def want(self, part: str) -> LaneWant | None:
+        return None if self.is_done() else LaneWant(COMPUTE, self._key)
 
     def prepare(self, part: str, now_s: float) -> Forward:
         return self._loop.prepare(self._state)

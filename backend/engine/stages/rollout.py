@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -40,10 +39,14 @@ from rushes.backend.engine.values import (
 )
 
 JPEG_QUALITY = 90
+PREDICT_PART = "predict"
+DECODE_PART = "decode"
 
 
 class RolloutRun:
     """A rollout with its two lanes, its live control, and all that leaves it while it runs."""
+
+    parts = (PREDICT_PART, DECODE_PART)
 
     def __init__(self, call: StageCall, host: Host, task: RolloutTask, start: Tensor | None) -> None:
         self.model = call.need("model", Model)
@@ -56,12 +59,12 @@ class RolloutRun:
         if start is not None:
             self._loop.begin_from(self._state, start, host.residency.forwarder(self.model))
 
-    def wants(self) -> Mapping[str, LaneWant | None]:
-        predict, decode = self._loop.predict_want(self._state), self._loop.decode_want(self._state)
-        return {
-            "predict": None if predict is None else _lane(predict, COMPUTE, self._key()),
-            "decode": None if decode is None else _lane(decode, DECODE, None),
-        }
+    def want(self, part: str) -> LaneWant | None:
+        if part == DECODE_PART:
+            want = self._loop.decode_want(self._state)
+            return None if want is None else _lane(want, DECODE, None)
+        want = self._loop.predict_want(self._state)
+        return None if want is None else _lane(want, COMPUTE, self._key())
 
     def prepare(self, part: str, now_s: float) -> Forward:
         if self._state.phase == "begin":
@@ -99,7 +102,7 @@ class RolloutRun:
         known = self.model.components.facts.control_keys
         if update.keys is not None:
             update = replace(update, keys=tuple(key for key in known if key in update.keys))
-        self._state.control.offer(update)
+        self._state.arrivals.append(update)
 
     def stop(self) -> None:
         self._state.is_stopping = True

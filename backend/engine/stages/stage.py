@@ -153,13 +153,17 @@ class LaneWant:
 class LoopRun(Protocol):
     """A loop stage that was opened. The executor owns when, the run owns what.
 
-    Lanes are named parts; lanes in different slots may be stepped at the same time.
+    Lanes are named parts; lanes in different slots may be stepped at the same time, on different threads.
     """
 
-    model: Model
+    @property
+    def model(self) -> Model: ...
 
-    def wants(self) -> Mapping[str, LaneWant | None]:
-        """Every lane, and whether it can take a step; None while it waits. Called between steps."""
+    @property
+    def parts(self) -> tuple[str, ...]: ...
+
+    def want(self, part: str) -> LaneWant | None:
+        """Whether the lane can take a step; None while it waits. Not asked while this lane is stepping."""
 
     def prepare(self, part: str, now_s: float) -> Forward:
         """The forward of a lane that wanted one with a key."""
@@ -170,18 +174,19 @@ class LoopRun(Protocol):
     def run_alone(self, part: str) -> None:
         """The step of a lane that wanted one without a key."""
 
-    def is_done(self) -> bool: ...
+    def is_done(self) -> bool:
+        """Not asked while any lane is stepping."""
 
     def finish(self) -> Outputs: ...
 
     def control(self, update: Update) -> None:
-        """A live update. Ignored by loops that nobody steers."""
+        """A live update. Ignored by loops that nobody steers. May come while lanes are stepping."""
 
     def stop(self) -> None:
-        """End gracefully: what is made is kept."""
+        """End gracefully: what is made is kept. May come while lanes are stepping."""
 
     def ack(self, chunk_index: int) -> None:
-        """A consumer has this chunk."""
+        """A consumer has this chunk. May come while lanes are stepping."""
 
     def abandon(self) -> None:
         """The job ended without this loop's result: leave no file behind."""
