@@ -43,7 +43,7 @@ class UMT5Encoder(nn.Module):
 
     def __init__(self, config: UMT5Config) -> None:
         super().__init__()
-        self.shared = nn.Embedding(config.vocab_size, config.d_model)
+        self.shared = _unset_embedding(config.vocab_size, config.d_model)
         self.encoder = Stack(config)
         name_adapted_layers(self)
 
@@ -98,7 +98,9 @@ class Attention(nn.Module):
         self.k = AdaptedLinear(config.d_model, inner, bias=False)
         self.v = AdaptedLinear(config.d_model, inner, bias=False)
         self.o = AdaptedLinear(inner, config.d_model, bias=False)
-        self.relative_attention_bias = nn.Embedding(config.relative_attention_num_buckets, config.num_heads)
+        self.relative_attention_bias = _unset_embedding(
+            config.relative_attention_num_buckets, config.num_heads
+        )
 
     def forward(self, x: Tensor, buckets: Tensor, is_seen: Tensor, adapters: LaneAdapters | None) -> Tensor:
         query, key, value = (
@@ -144,6 +146,11 @@ def relative_buckets(length: int, buckets: int, max_distance: int, device: torch
     far = (distance.abs().clamp(min=1) / near).log() / math.log(max_distance / near) * (half - near)
     far = (near + far.long()).clamp(max=half - 1)
     return (distance > 0) * half + torch.where(distance.abs() < near, distance.abs(), far)
+
+
+def _unset_embedding(rows: int, dim: int) -> nn.Embedding:
+    # Weights are always loaded; drawing them on the meta device would import torch's compiler.
+    return nn.Embedding.from_pretrained(torch.empty(rows, dim), freeze=False)
 
 
 def _normed(norm: nn.RMSNorm, x: Tensor) -> Tensor:

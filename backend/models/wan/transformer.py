@@ -154,7 +154,7 @@ class WanBlock(nn.Module):
         self.attn2 = Attention(config)
         self.norm2 = nn.LayerNorm(dim, config.eps) if config.cross_attn_norm else nn.Identity()
         self.ffn = FeedForward(config)
-        self.scale_shift_table = nn.Parameter(torch.randn(1, 6, dim) / dim**0.5)
+        self.scale_shift_table = nn.Parameter(_small_normal(1, 6, dim))
 
     def forward(self, x: Tensor, modulation: Tensor, inputs: BlockInputs) -> Tensor:
         """x [B, groups, tokens, dim]; modulation [B, groups, 6, dim], shared by the tokens of a group."""
@@ -249,7 +249,7 @@ class WanTransformer(nn.Module):
         self.blocks = nn.ModuleList(WanBlock(config, layer) for layer in range(config.num_layers))
         patch_volume = config.patch_size[0] * config.patch_size[1] * config.patch_size[2]
         self.proj_out = AdaptedLinear(dim, config.out_channels * patch_volume)
-        self.scale_shift_table = nn.Parameter(torch.randn(1, 2, dim) / dim**0.5)
+        self.scale_shift_table = nn.Parameter(_small_normal(1, 2, dim))
         name_adapted_layers(self)
 
     def forward(  # noqa: PLR0913 - one forward serves training, denoising and rollouts
@@ -333,6 +333,12 @@ class WanTransformer(nn.Module):
     def _unpatched(self, x: Tensor, grid: tuple[int, int, int]) -> Tensor:
         x = x.unflatten(1, grid).unflatten(-1, (*self.config.patch_size, -1))
         return x.permute(0, 7, 1, 4, 2, 5, 3, 6).flatten(6, 7).flatten(4, 5).flatten(2, 3)
+
+
+def _small_normal(*shape: int) -> Tensor:
+    table = torch.empty(shape)
+    # Drawing on the meta device would import torch's compiler, a second or two at every start.
+    return table if table.is_meta else table.normal_(std=shape[-1] ** -0.5)
 
 
 def _grouped(timestep: Tensor, grid: tuple[int, int, int]) -> Tensor:
