@@ -106,6 +106,8 @@ def _probe_video(path: Path, container_format: str, limits: MediaLimits) -> Medi
 def _read_video(
     container: InputContainer, stream: VideoStream, size_bytes: int, limits: MediaLimits
 ) -> MediaFacts:
+    if stream.codec_context is None:
+        raise FileRefused("E_MEDIA_BROKEN", "a clip of a known codec", "one without")
     width, height = stream.codec_context.width, stream.codec_context.height
     _check_pixels(width, height, limits)
     fps = float(stream.average_rate or stream.guessed_rate or 0)
