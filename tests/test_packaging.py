@@ -1,17 +1,21 @@
 """What goes into the wheel: every package listed by hand, and the data that makes it whole without Node."""
 
+import ast
 import re
+import sys
 import tomllib
-from importlib.metadata import entry_points
+from importlib.metadata import entry_points, packages_distributions
 from pathlib import Path
 from typing import Any
 
 import pytest
 from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 from setuptools import Distribution
 from setuptools.command.build_py import build_py
 
 ROOTS = ("backend", "compiler", "kernels", "nodes", "workflows")
+OPTIONAL = {"flash-attn", "fa3-fwd-interface"}  # used where they are installed
 DATA_FOLDERS = {"static", "checkpoints", "__pycache__"}
 
 
@@ -44,6 +48,7 @@ def wheel_data(root: Path, project: dict[str, Any], package: str) -> set[str]:
     )
     command = build_py(distribution)
     command.finalize_options()
+    command.analyze_manifest()
     folder = root / tools["package-dir"][package]
     return {
         Path(found).relative_to(folder).as_posix() for found in command.find_data_files(package, str(folder))
@@ -92,6 +97,29 @@ def test_the_wheel_carries_the_model_and_its_adapter(root: Path, project: dict[s
     files = {path.relative_to(root / "backend").as_posix() for path in shapes.rglob("*") if path.is_file()}
     assert "checkpoints/shapes/model_index.json" in files
     assert files <= carried
+
+
+def third_party_imports(root: Path) -> set[str]:
+    """Distributions that the installed rooms import, wherever in a file."""
+    modules = set()
+    for path in (path for name in ROOTS for path in (root / name).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                modules |= {alias.name.split(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+                modules.add(node.module.split(".")[0])
+    modules -= {"rushes", *sys.stdlib_module_names}
+    owners = packages_distributions()
+    return {canonicalize_name(owner) for module in modules for owner in owners.get(module, [module])}
+
+
+def test_what_is_imported_is_what_is_depended_on(root: Path, project: dict[str, Any]) -> None:
+    declared = {canonicalize_name(Requirement(line).name) for line in project["project"]["dependencies"]}
+    extra = {
+        canonicalize_name(Requirement(line).name)
+        for line in project["project"]["optional-dependencies"]["gpu"]
+    }
+    assert third_party_imports(root) - OPTIONAL - extra == declared
 
 
 def test_the_command_is_installed() -> None:
