@@ -67,8 +67,8 @@ class Executor:
     """Runs jobs on one device until told to stop.
 
     The device, the decoders of rollouts and files have a thread each; the thread that calls `run` owns the
-    jobs, takes news in as it comes and never waits for the device. A cancel acts at the next step. What a stage
-    raises ends that stage, with a code; only a fault of the engine itself ends the loop.
+    jobs, takes news in as it comes and never waits for the device. A cancel acts at the next step. What a
+    stage raises ends that stage, with a code; only a fault of the engine itself ends the loop.
     """
 
     def __init__(self, host: Host, emit: Emit, inbox: Inbox, *, validate: bool = False) -> None:
@@ -172,7 +172,7 @@ class Executor:
         def apply(loop: LoopRun) -> None:
             loop.control(update)
             if told.stop:
-                loop.stop()
+                loop.stop(told.wanted_chunk or 0)
 
         self._steer(told.job_id, told.node_id, apply)
 

@@ -52,7 +52,10 @@ class CancelJob:
 
 @dataclass(frozen=True, slots=True)
 class ControlJob:
-    """One live update of a rollout: the keys held now, a new prompt, or a graceful stop."""
+    """One live update of a rollout: the keys held now, a new prompt, or a graceful stop.
+
+    A stop ends the rollout before ``wanted_chunk``, or at once; what was made is kept and the job completes.
+    """
 
     type: ClassVar[str] = "control"
     job_id: str

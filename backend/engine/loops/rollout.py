@@ -122,7 +122,8 @@ class RolloutState:
     arrivals: deque[Update] = field(default_factory=deque)
     """Live updates on their way to ``control``, which takes them in when a chunk begins."""
     acked_chunk: int = -1
-    is_stopping: bool = False
+    stop_before: int | None = None
+    """Chunk before which the rollout was asked to end; None when it was not."""
     digest: str = ""
     """Of all chunks handed over: sha256 of the digest before and the chunk's fp32 bytes."""
 
@@ -283,7 +284,7 @@ class RolloutLoop:
             "frames_sent": state.frames_sent,
             "decoded": list(state.decoded),
             "acked_chunk": state.acked_chunk,
-            "is_stopping": state.is_stopping,
+            "stop_before": state.stop_before,
             "digest": state.digest,
         }
 
@@ -304,17 +305,17 @@ class RolloutLoop:
         state.backlog = deque(Handover(_chunk_from_state(c), part, z) for c, part, z in saved["backlog"])
         state.frames_sent = saved["frames_sent"]
         state.decoded = (saved["decoded"][0], saved["decoded"][1])
-        state.acked_chunk, state.is_stopping = saved["acked_chunk"], saved["is_stopping"]
+        state.acked_chunk, state.stop_before = saved["acked_chunk"], saved["stop_before"]
         state.digest = saved["digest"]
         return state
 
     # ---- private ------------------------------------------------------------------------------------------
 
     def _end_if_due(self, state: RolloutState) -> None:
-        """A stop drops the chunk at hand, unless it is the first: something was asked for."""
+        """A stop also drops the chunk at hand, unless it is the first: something was asked for."""
         is_counted_out = 0 < self.task.chunk_count <= state.chunk_index
-        has_made_one = bool(state.digest)
-        if (state.phase == "begin" and is_counted_out) or (state.is_stopping and has_made_one):
+        is_stopped = state.stop_before is not None and state.stop_before <= state.chunk_index
+        if (state.phase == "begin" and is_counted_out) or (is_stopped and state.digest):
             state.phase, state.latent = "over", None
 
     def _has_room(self, state: RolloutState) -> bool:

@@ -68,7 +68,7 @@ class DenoiseRun:
     def control(self, update: Update) -> None:
         pass
 
-    def stop(self) -> None:
+    def stop(self, before_chunk: int) -> None:
         pass
 
     def ack(self, chunk_index: int) -> None:

@@ -104,8 +104,9 @@ class RolloutRun:
             update = replace(update, keys=tuple(key for key in known if key in update.keys))
         self._state.arrivals.append(update)
 
-    def stop(self) -> None:
-        self._state.is_stopping = True
+    def stop(self, before_chunk: int) -> None:
+        earlier = self._state.stop_before
+        self._state.stop_before = before_chunk if earlier is None else min(earlier, before_chunk)
 
     def ack(self, chunk_index: int) -> None:
         self._state.acked_chunk = max(self._state.acked_chunk, chunk_index)

@@ -182,8 +182,8 @@ class LoopRun(Protocol):
     def control(self, update: Update) -> None:
         """A live update. Ignored by loops that nobody steers. May come while lanes are stepping."""
 
-    def stop(self) -> None:
-        """End gracefully: what is made is kept. May come while lanes are stepping."""
+    def stop(self, before_chunk: int) -> None:
+        """End gracefully before this chunk, at once if it has begun. May come while lanes are stepping."""
 
     def ack(self, chunk_index: int) -> None:
         """A consumer has this chunk. May come while lanes are stepping."""
