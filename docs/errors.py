@@ -14,7 +14,8 @@ Written by `python -m docs` from the lists in the code; edit those.
 
 Every error, warning and note carries a code. Clients branch on it; the message beside it is for a person and
 may change. A message says what was expected, then what came, and a diagnostic names the node and the param or
-socket it is about. `E_` is an error: nothing runs, or the job ends. `W_` is a warning, `N_` a note: the job runs.
+socket it is about. `E_` is an error: nothing runs, or the job ends. `W_` is a warning, `N_` a note: the job
+runs.
 """
 WORKFLOW = """
 ## Of a workflow
