@@ -102,7 +102,7 @@ class AsyncClient:
     async def upload(self, path: Path, name: str | None = None) -> UploadReply:
         """Bring a picture or clip; the reply tells the name a workflow may use."""
         with path.open("rb") as file:
-            form = aiohttp.FormData()
+            form = aiohttp.FormData(quote_fields=False)
             form.add_field("file", file, filename=name or path.name)
             return await self._send(UploadReply, "POST", "/uploads", data=form)
 

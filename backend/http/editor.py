@@ -54,6 +54,8 @@ async def add_safe_headers(_request: web.BaseRequest, response: web.StreamRespon
 
 
 def _resolve(static_dir: Path, relative: str) -> Path | None:
+    if "\0" in relative:
+        return None
     root = static_dir.resolve()
     path = (root / (relative or "index.html")).resolve()
     return path if path.is_relative_to(root) and path.is_file() else None
