@@ -7,6 +7,7 @@ three times as fast as 3-D convolutions). An upsampling and the convolution afte
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import cast
 
 import torch
 import torch.nn.functional as F
@@ -49,13 +50,13 @@ class StreamDecoder:
     def __init__(self, vae: WanVae) -> None:
         self._slot_count = 0
         self._patch = vae.config.patch
-        decoder = vae.decoder
+        decoder, middle = vae.decoder, vae.decoder.mid_block
         self._steps: list[Step] = [
             self._conv(vae.post_quant_conv),
             self._conv(decoder.conv_in),
-            self._residual(decoder.mid_block.resnets[0]),
-            _attention(decoder.mid_block.attentions[0]),
-            self._residual(decoder.mid_block.resnets[1]),
+            self._residual(middle.resnets[0]),
+            _attention(cast(AttentionBlock, middle.attentions[0])),
+            self._residual(middle.resnets[1]),
             *self._up_blocks(decoder),
             self._norm_silu_conv(decoder.norm_out, decoder.conv_out),
         ]
@@ -75,11 +76,10 @@ class StreamDecoder:
 
     def _up_blocks(self, decoder: Decoder) -> list[Step]:
         steps: list[Step] = []
-        for block in decoder.up_blocks:
-            assert isinstance(block, UpBlock)
+        for block in cast(list[UpBlock], decoder.up_blocks):
             steps += [self._residual(resnet) for resnet in block.resnets]
             if block.upsamplers is not None:
-                steps += self._upsample(block.upsamplers[0])
+                steps += self._upsample(cast(Upsample, block.upsamplers[0]))
         return steps
 
     def _conv(self, conv: CausalConv3d) -> Step:
@@ -109,7 +109,8 @@ class StreamDecoder:
         run = self._conv(conv)
         return lambda x, state: run(F.silu(_normalised(x, scale)), state)
 
-    def _residual(self, block: ResidualBlock) -> Step:
+    def _residual(self, layer: nn.Module) -> Step:
+        block = cast(ResidualBlock, layer)
         first = self._norm_silu_conv(block.norm1, block.conv1)
         second = self._norm_silu_conv(block.norm2, block.conv2)
         if isinstance(block.conv_shortcut, nn.Identity):
@@ -123,7 +124,7 @@ class StreamDecoder:
             longer = self._conv(layer.time_conv)
             # The very first frame stays alone, and the layer never sees it.
             steps.append(lambda x, state: x if state.frames == 0 else _interleaved(longer(x, state)))
-        return [*steps, _grow(layer.resample[1])]
+        return [*steps, _grow(cast(nn.Conv2d, layer.resample[1]))]
 
 
 def _attention(block: AttentionBlock) -> Step:
@@ -132,7 +133,8 @@ def _attention(block: AttentionBlock) -> Step:
     def run(x: Tensor, state: DecoderState) -> Tensor:
         qkv = F.conv2d(_normalised(x, scale), block.to_qkv.weight, block.to_qkv.bias)
         rows = qkv.flatten(2).transpose(1, 2)[:, None]
-        attended = F.scaled_dot_product_attention(*rows.chunk(3, dim=-1))[:, 0]
+        query, key, value = rows.chunk(3, dim=-1)
+        attended = F.scaled_dot_product_attention(query, key, value)[:, 0]
         return x + F.conv2d(attended.transpose(1, 2).reshape(x.shape), block.proj.weight, block.proj.bias)
 
     return run

@@ -1,197 +1,29 @@
 """Wan's transformer: patches of a latent in, velocity out; parameters named as diffusers names them."""
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any, NamedTuple
+from typing import cast
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from rushes.backend.models.layers.adapted_linear import AdaptedLinear, LaneAdapters, name_adapted_layers
-from rushes.backend.models.layers.attention import PLAIN, AttentionChoice
+from rushes.backend.models.layers.attention import AttentionChoice
 from rushes.backend.models.layers.joined_rings import JoinedRings
 from rushes.backend.models.layers.ring_kv import RingKVCache
-from rushes.backend.models.layers.rotary import Rotary, rotary_3d, rotate
+from rushes.backend.models.layers.rotary import Rotary, rotary_3d
+from rushes.backend.models.wan.blocks import (
+    BlockInputs,
+    History,
+    TextKV,
+    TextRows,
+    WanBlock,
+    modulated_norm,
+    small_normal,
+)
+from rushes.backend.models.wan.transformer_config import WanTransformerConfig
 
-
-@dataclass(frozen=True, slots=True)
-class WanTransformerConfig:
-    """The fields of diffusers' transformer/config.json."""
-
-    patch_size: tuple[int, int, int] = (1, 2, 2)
-    num_attention_heads: int = 40
-    attention_head_dim: int = 128
-    in_channels: int = 16
-    out_channels: int = 16
-    text_dim: int = 4096
-    freq_dim: int = 256
-    ffn_dim: int = 13824
-    num_layers: int = 40
-    cross_attn_norm: bool = True
-    qk_norm: str = "rms_norm_across_heads"
-    eps: float = 1e-6
-    image_dim: int | None = None
-    added_kv_proj_dim: int | None = None
-    rope_max_seq_len: int = 1024
-    pos_embed_seq_len: int | None = None
-
-    @property
-    def dim(self) -> int:
-        return self.num_attention_heads * self.attention_head_dim
-
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> "WanTransformerConfig":
-        """Errors: ValueError for a field this transformer does not know or cannot honour."""
-        known = {field.name for field in fields(cls)}
-        given = {name: value for name, value in values.items() if not name.startswith("_")}
-        if unknown := sorted(given.keys() - known):
-            raise ValueError(f"the transformer config must have Wan's fields only, got {', '.join(unknown)}")
-        if given.get("image_dim") is not None or given.get("added_kv_proj_dim") is not None:
-            raise ValueError(
-                "image_dim and added_kv_proj_dim must be null: image embeddings are not supported"
-            )
-        if "patch_size" in given:
-            given["patch_size"] = tuple(given["patch_size"])
-        return cls(**given)
-
-
-class TextRows(NamedTuple):
-    """Encoded text in fewer rows: equal rows once, with the logarithm of how often they occur.
-
-    Shapes: rows [B, L, text_dim]; log_count [B, L], -inf hides a row.
-    """
-
-    rows: Tensor
-    log_count: Tensor
-
-
-class TextKV(NamedTuple):
-    """Keys and values of the text for each layer's cross-attention.
-
-    Shapes: layers of ([B, L, heads, head_dim], the same); log_count [B, L] or None, see TextRows.
-    """
-
-    layers: tuple[tuple[Tensor, Tensor], ...]
-    log_count: Tensor | None
-
-
-class History(NamedTuple):
-    """What a block needs to see the past: the cache, the rotary of its kept frames, whether to write."""
-
-    cache: RingKVCache | JoinedRings
-    rotary: Rotary
-    commit: bool
-
-
-class BlockInputs(NamedTuple):
-    """What every block of one forward gets alike."""
-
-    text: TextKV
-    rotary: Rotary
-    mask: Tensor | None
-    history: History | None
-    adapters: LaneAdapters | None
-
-
-class RMSNorm(nn.RMSNorm):
-    def forward(self, x: Tensor) -> Tensor:
-        # Under autocast the weight is fp32 and x is not; the fused kernel wants them alike.
-        return F.rms_norm(x, self.normalized_shape, self.weight.to(x.dtype), self.eps)
-
-
-class Attention(nn.Module):
-    def __init__(self, config: WanTransformerConfig) -> None:
-        super().__init__()
-        dim = config.dim
-        self.heads = config.num_attention_heads
-        self.choice: AttentionChoice = PLAIN
-        self.to_q = AdaptedLinear(dim, dim)
-        self.to_k = AdaptedLinear(dim, dim)
-        self.to_v = AdaptedLinear(dim, dim)
-        self.to_out = nn.ModuleList([AdaptedLinear(dim, dim)])
-        self.norm_q = RMSNorm(dim, config.eps)
-        self.norm_k = RMSNorm(dim, config.eps)
-
-    def query(self, x: Tensor, adapters: LaneAdapters | None) -> Tensor:
-        return self._split(self.norm_q(self.to_q(x, adapters)))
-
-    def key_value(self, x: Tensor, adapters: LaneAdapters | None) -> tuple[Tensor, Tensor]:
-        return self._split(self.norm_k(self.to_k(x, adapters))), self._split(self.to_v(x, adapters))
-
-    def output(self, attended: Tensor, adapters: LaneAdapters | None) -> Tensor:
-        return self.to_out[0](attended.flatten(2), adapters)
-
-    def _split(self, x: Tensor) -> Tensor:
-        return x.unflatten(-1, (self.heads, -1))
-
-
-class FeedForward(nn.Module):
-    """The layers sit at the indices they have in diffusers' net: 0 with its own proj, and 2."""
-
-    class Up(nn.Module):
-        def __init__(self, dim: int, inner: int) -> None:
-            super().__init__()
-            self.proj = AdaptedLinear(dim, inner)
-
-    def __init__(self, config: WanTransformerConfig) -> None:
-        super().__init__()
-        down = AdaptedLinear(config.ffn_dim, config.dim)
-        self.net = nn.ModuleList([self.Up(config.dim, config.ffn_dim), nn.Identity(), down])
-
-    def forward(self, x: Tensor, adapters: LaneAdapters | None) -> Tensor:
-        return self.net[2](F.gelu(self.net[0].proj(x, adapters), approximate="tanh"), adapters)
-
-
-class WanBlock(nn.Module):
-    def __init__(self, config: WanTransformerConfig, layer: int) -> None:
-        super().__init__()
-        dim = config.dim
-        self.layer = layer
-        self.eps = config.eps
-        self.attn1 = Attention(config)
-        self.attn2 = Attention(config)
-        self.norm2 = nn.LayerNorm(dim, config.eps) if config.cross_attn_norm else nn.Identity()
-        self.ffn = FeedForward(config)
-        self.scale_shift_table = nn.Parameter(_small_normal(1, 6, dim))
-
-    def forward(self, x: Tensor, modulation: Tensor, inputs: BlockInputs) -> Tensor:
-        """x [B, groups, tokens, dim]; modulation [B, groups, 6, dim], shared by the tokens of a group."""
-        parts = (self.scale_shift_table[None] + modulation).unsqueeze(3).unbind(2)
-        shift, scale, gate, ff_shift, ff_scale, ff_gate = parts
-        groups = x.shape[1:3]
-
-        attended = self.self_attention(_modulated_norm(x, scale, shift, self.eps).flatten(1, 2), inputs)
-        x = (x.float() + attended.unflatten(1, groups) * gate).type_as(x)
-
-        attended = self.cross_attention(_fp32_norm(self.norm2, x).flatten(1, 2), inputs)
-        x = x + attended.unflatten(1, groups)
-
-        fed = self.ffn(_modulated_norm(x, ff_scale, ff_shift, self.eps).flatten(1, 2), inputs.adapters)
-        return (x.float() + fed.unflatten(1, groups).float() * ff_gate).type_as(x)
-
-    def self_attention(self, x: Tensor, inputs: BlockInputs) -> Tensor:
-        query = rotate(self.attn1.query(x, inputs.adapters), inputs.rotary)
-        raw_keys, raw_values = self.attn1.key_value(x, inputs.adapters)
-        keys, values = rotate(raw_keys, inputs.rotary), raw_values
-        if inputs.history is None:
-            attended = self.attn1.choice.attend(query, keys, values, inputs.mask)
-        else:
-            cache, past, commit = inputs.history
-            attended = self.attn1.choice.attend(
-                query, *cache.extended(self.layer, past, keys, values), inputs.mask
-            )
-            if commit:  # only now: a write may take the place of a frame that was attended to
-                cache.write(self.layer, raw_keys, raw_values)
-        return self.attn1.output(attended, inputs.adapters)
-
-    def cross_attention(self, x: Tensor, inputs: BlockInputs) -> Tensor:
-        query = self.attn2.query(x, inputs.adapters)
-        keys, values = inputs.text.layers[self.layer]
-        log_count = inputs.text.log_count
-        bias = None if log_count is None else log_count[:, None, None].to(query.dtype)
-        return self.attn2.output(self.attn2.choice.attend(query, keys, values, bias), inputs.adapters)
+__all__ = ["TextKV", "TextRows", "WanTransformer", "WanTransformerConfig"]
 
 
 class TwoLayers(nn.Module):
@@ -249,7 +81,7 @@ class WanTransformer(nn.Module):
         self.blocks = nn.ModuleList(WanBlock(config, layer) for layer in range(config.num_layers))
         patch_volume = config.patch_size[0] * config.patch_size[1] * config.patch_size[2]
         self.proj_out = AdaptedLinear(dim, config.out_channels * patch_volume)
-        self.scale_shift_table = nn.Parameter(_small_normal(1, 2, dim))
+        self.scale_shift_table = nn.Parameter(small_normal(1, 2, dim))
         name_adapted_layers(self)
 
     def forward(  # noqa: PLR0913 - one forward serves training, denoising and rollouts
@@ -285,19 +117,20 @@ class WanTransformer(nn.Module):
             cache.end()
 
         shift, scale = (self.scale_shift_table[None] + embedded.float().unsqueeze(2)).unsqueeze(3).unbind(2)
-        x = _modulated_norm(x, scale, shift, self.config.eps).flatten(1, 2)
+        x = modulated_norm(x, scale, shift, self.config.eps).flatten(1, 2)
         return self._unpatched(self.proj_out(x, adapters), grid)
 
     def text_kv(self, text: Tensor | TextRows, adapters: LaneAdapters | None = None) -> TextKV:
         """Keys and values of a prompt for every layer; they do not change from step to step."""
         rows, log_count = text if isinstance(text, TextRows) else (text, None)
         embedded = self.condition_embedder.embed_text(rows, adapters)
-        layers = tuple(block.attn2.key_value(embedded, adapters) for block in self.blocks)
+        blocks = cast(list[WanBlock], self.blocks)
+        layers = tuple(block.attn2.key_value(embedded, adapters) for block in blocks)
         return TextKV(layers, log_count)
 
     def use_attention(self, choice: AttentionChoice) -> None:
         """Take another choice of attention backends than plain SDPA, in every layer."""
-        for block in self.blocks:
+        for block in cast(list[WanBlock], self.blocks):
             block.attn1.choice = block.attn2.choice = choice
 
     def _grid(self, latent: Tensor) -> tuple[int, int, int]:
@@ -335,12 +168,6 @@ class WanTransformer(nn.Module):
         return x.permute(0, 7, 1, 4, 2, 5, 3, 6).flatten(6, 7).flatten(4, 5).flatten(2, 3)
 
 
-def _small_normal(*shape: int) -> Tensor:
-    table = torch.empty(shape)
-    # Drawing on the meta device would import torch's compiler, a second or two at every start.
-    return table if table.is_meta else table.normal_(std=shape[-1] ** -0.5)
-
-
 def _grouped(timestep: Tensor, grid: tuple[int, int, int]) -> Tensor:
     """[B, groups]: one group for all tokens, one per latent frame, or one per token."""
     grouped = timestep[:, None] if timestep.ndim == 1 else timestep
@@ -364,16 +191,3 @@ def _sinusoid(timestep: Tensor, dim: int) -> Tensor:
     exponent = -math.log(10000.0) * torch.arange(half, dtype=torch.float32, device=timestep.device) / half
     angles = timestep.float()[..., None] * exponent.exp()
     return torch.cat((angles.cos(), angles.sin()), dim=-1)
-
-
-def _modulated_norm(x: Tensor, scale: Tensor, shift: Tensor, eps: float) -> Tensor:
-    normed = F.layer_norm(x.float(), x.shape[-1:], eps=eps)
-    return (normed * (1 + scale) + shift).type_as(x)
-
-
-def _fp32_norm(norm: nn.Module, x: Tensor) -> Tensor:
-    if not isinstance(norm, nn.LayerNorm):
-        return x
-    return F.layer_norm(
-        x.float(), norm.normalized_shape, norm.weight.float(), norm.bias.float(), norm.eps
-    ).type_as(x)
