@@ -79,6 +79,33 @@ def test_a_timestep_per_latent_frame_means_the_same_for_each_of_its_tokens(ours,
     )
 
 
+def taps(model, *inputs):
+    """Output of every linear and convolution layer in the order they ran, by the name of the layer."""
+    found, hooks = {}, []
+    for name, module in model.named_modules():
+        if isinstance(module, torch.nn.Linear | torch.nn.Conv3d):
+            hooks.append(
+                module.register_forward_hook(lambda _, __, out, name=name: found.update({name: out}))
+            )
+    model(*inputs)
+    for hook in hooks:
+        hook.remove()
+    return found
+
+
+@torch.no_grad()
+def test_no_layer_on_the_way_diverges_from_diffusers(ours, theirs, latent, text):
+    inputs = (latent, torch.rand(2, 60, generator=torch.Generator().manual_seed(3)) * 1000, text)
+
+    got, want = taps(ours, *inputs), taps(theirs, *inputs)
+
+    assert got.keys() == want.keys()
+    diverging = [
+        name for name, out in want.items() if (got[name] - out.view_as(got[name])).abs().max() > TOLERANCE
+    ]
+    assert diverging == [], f"first diverging layer: {diverging[0]}"
+
+
 @torch.no_grad()
 def test_equal_text_rows_may_be_given_once_with_their_count(ours, latent, text):
     timestep = torch.tensor([900.0, 300.0])
