@@ -40,7 +40,7 @@ function KeysDialog() {
             <h3 className="label">{t(group)}</h3>
             <dl className="sheet__list">
               {ACTIONS.filter((action) => action.group === group && action.keys.length).map((action) => (
-                <Line key={action.id} keys={action.keys.map((keys) => readable(keys, isApple()))} text={t(action.title)} />
+                <Line key={action.id} keys={[...new Set(action.keys.map((keys) => readable(keys, isApple())))]} text={t(action.title)} />
               ))}
             </dl>
           </section>

@@ -49,15 +49,18 @@ function Validity({ uid, hasProblems, onProblems }: Props) {
   const isKnown = useChecks((state) => state.checks[uid] !== undefined);
   const estimate = useChecks((state) => state.checks[uid]?.estimate ?? null);
   const errors = problems.filter(({ severity }) => severity === "error").length;
-  const others = problems.length - errors;
+  const warnings = problems.filter(({ severity }) => severity === "warning").length;
+  const notes = problems.length - errors - warnings;
   const text = !isKnown
     ? t("not checked")
     : errors
       ? t(errors === 1 ? "{n} error" : "{n} errors", { n: errors })
-      : others
-        ? t(others === 1 ? "{n} note" : "{n} notes", { n: others })
-        : t("valid");
-  const level = errors ? "error" : "ok";
+      : warnings
+        ? t(warnings === 1 ? "{n} warning" : "{n} warnings", { n: warnings })
+        : notes
+          ? t(notes === 1 ? "valid, {n} note" : "valid, {n} notes", { n: notes })
+          : t("valid");
+  const level = errors ? "error" : warnings ? "warning" : "ok";
   return (
     <button
       type="button"

@@ -47,6 +47,9 @@ const PAN_WITH_LEFT = [0, 1];
 const MIN_ZOOM = 0.1;
 const MAX_ZOOM = 2.5;
 const GLIDE_MS = 120;
+const FAR_ZOOM = 0.6;
+const FAR_TITLE_PX = 8.5;
+const FAR_TITLE_MAX = 25;
 
 interface Props {
   uid: string;
@@ -103,6 +106,8 @@ function Flow({ onFiles }: { onFiles: DropHandlers["onFiles"] }) {
       return at.x < view.right && at.x + w > view.left && at.y < view.bottom && at.y + h > view.top;
     }).length;
     setNodesInView(count);
+    pane.current?.toggleAttribute("data-far", zoom < FAR_ZOOM);
+    pane.current?.style.setProperty("--far-title", `${Math.min(FAR_TITLE_PX / zoom, FAR_TITLE_MAX)}px`);
   };
 
   useEffect(() => {

@@ -25,6 +25,9 @@ const isCovered = (): boolean => {
   return menu !== null || dialog !== null || usePalette.getState().open !== null;
 };
 
+/** Keys that work a focused control; elsewhere than on the graph they stay its own. */
+const CONTROL_KEYS = new Set(["Tab", "Enter", " ", "Escape", "ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"]);
+
 /** The graph has the keys when nothing else claims them: focus on it, on a node, or nowhere. */
 function isCanvasFocused(target: EventTarget | null): boolean {
   if (!(target instanceof Element)) return true;
@@ -35,7 +38,8 @@ function isAllowed(action: Action, event: KeyboardEvent): boolean {
   if (isCovered()) return false;
   if (action.id === "edit.undo" || action.id === "edit.redo") return !isTextField(event.target) || isParamField(event.target);
   if (action.when === "anywhere") return true;
-  if (isTextField(event.target) || !isCanvasFocused(event.target)) return false;
+  if (isTextField(event.target)) return false;
+  if (!isCanvasFocused(event.target)) return !CONTROL_KEYS.has(event.key);
   const isOnControl = event.target instanceof Element && event.target.closest("button, [role=switch]") !== null;
   if (event.key === "Tab") return event.target instanceof Element && event.target.matches("[data-testid=canvas]");
   return !(isOnControl && (event.key === "Enter" || event.key === " "));

@@ -42,8 +42,7 @@ export function readable(shortcut: string, onApple: boolean): string {
   const names: Record<string, string> = onApple
     ? { Mod: "⌘", Shift: "⇧", Alt: "⌥", Ctrl: "⌃" }
     : { Mod: "Ctrl" };
-  return shortcut
-    .split("+")
-    .map((part) => names[part] ?? part.replace("Arrow", ""))
-    .join(" ");
+  const arrows: Record<string, string> = { ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓", Escape: "Esc" };
+  const parts = shortcut === "+" ? ["+"] : shortcut.split("+");
+  return parts.map((part) => names[part] ?? arrows[part] ?? part).join(" ");
 }

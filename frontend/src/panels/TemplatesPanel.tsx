@@ -1,5 +1,6 @@
 import { t } from "../i18n";
 import { openTemplate } from "../state/files";
+import { setPrefs } from "../state/prefs";
 import { useServer } from "../state/server";
 
 export function TemplatesPanel() {
@@ -9,7 +10,7 @@ export function TemplatesPanel() {
     <ul className="cards">
       {templates.map(({ name, title, description }) => (
         <li key={name}>
-          <button type="button" className="card" data-template={name} onClick={() => void openTemplate(name)}>
+          <button type="button" className="card" data-template={name} onClick={() => void choose(name)}>
             <span className="card__title">{title}</span>
             <span className="card__text">{description}</span>
           </button>
@@ -17,4 +18,10 @@ export function TemplatesPanel() {
       ))}
     </ul>
   );
+}
+
+/** The chooser makes room for what was chosen. */
+async function choose(name: string): Promise<void> {
+  setPrefs({ panel: null });
+  await openTemplate(name);
 }

@@ -196,8 +196,8 @@ function applyEvent(event: Exclude<QuietEvent, JobProgress>): void {
     case "job.started":
       return patchRun(event.job_id, (run) => ({ ...run, state: "running", position: null, startedAt: Date.now() }));
     case "node.started":
-      countTake(event.job_id, event.node_id);
-      return patchNode(event.job_id, event.node_id, () => ({ ...FRESH_NODE, startedAt: Date.now() }));
+      if (!useRuns.getState().runs[event.job_id]?.nodes[event.node_id]) countTake(event.job_id, event.node_id);
+      return patchNode(event.job_id, event.node_id, (node) => ({ ...node, state: "running", error: null }));
     case "node.finished":
       return patchNode(event.job_id, event.node_id, (node) => ({
         ...node,

@@ -40,6 +40,7 @@ const SURFACE_PX = 1024;
 const streams = new Map<string, Stream>();
 const surfaceKeys = new Map<number, string>();
 let timer: ReturnType<typeof setTimeout> | null = null;
+let isReduced = false;
 
 const post = (message: FromWorker) => self.postMessage(message);
 const now = () => performance.timeOrigin + performance.now();
@@ -221,7 +222,8 @@ function report(stream: Stream, frame: Frame<ImageBitmap>, at: number): void {
 function drawLoop(stream: Stream, at: number): void {
   const header = stream.loopHeader;
   if (!header || stream.last || !stream.surfaces.size) return;
-  const index = Math.floor(((at - stream.loopStart) / 1000) * LOOP_FPS) % stream.loop.length;
+  const turn = Math.floor(((at - stream.loopStart) / 1000) * LOOP_FPS);
+  const index = isReduced ? stream.loop.length - 1 : turn % stream.loop.length;
   if (index === stream.loopIndex) return;
   const isFirst = stream.loopIndex < 0;
   stream.loopIndex = index;
@@ -255,7 +257,7 @@ function tick(): void {
     drawRollout(stream, at);
     drawLoop(stream, at);
     wait = Math.min(wait, stream.playback.wait(now()) ?? Number.POSITIVE_INFINITY);
-    const isLooping = stream.loop.length > 1 && stream.surfaces.size > 0 && !stream.last;
+    const isLooping = stream.loop.length > 1 && stream.surfaces.size > 0 && !stream.last && !isReduced;
     if (isLooping) wait = Math.min(wait, 1000 / LOOP_FPS / 2);
   }
   if (Number.isFinite(wait)) timer = setTimeout(tick, wait);
@@ -321,6 +323,9 @@ self.addEventListener("message", ({ data }: MessageEvent<ToWorker>) => {
   switch (data.op) {
     case "open":
       return connection.open(data.url);
+    case "motion":
+      isReduced = data.isReduced;
+      return tick();
     case "subscribe":
       return connection.subscribe(data.jobId);
     case "send":

@@ -21,6 +21,10 @@ export class Link {
     const url = new URL("/api/v1/events", window.location.href);
     url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
     this.post({ op: "open", url: url.href });
+    const motion = matchMedia("(prefers-reduced-motion: reduce)");
+    const tell = () => this.post({ op: "motion", isReduced: motion.matches });
+    motion.addEventListener("change", tell);
+    tell();
   }
 
   subscribe(jobId: string): void {

@@ -45,6 +45,8 @@ export interface LiveControl {
 
 export type ToWorker =
   | { op: "open"; url: string }
+  /** With reduced motion a preview is a still: the last picture of its loop. */
+  | { op: "motion"; isReduced: boolean }
   | { op: "subscribe"; jobId: string }
   | { op: "send"; message: ClientMessage }
   | { op: "control"; control: LiveControl }

@@ -15,7 +15,8 @@ export function LiveHud({ uid }: { uid: string }) {
   if (!target) return null;
   return (
     <div className="hud" data-testid="live-hud" aria-label={t("Live control")} role="group">
-      <div className="hud__row">
+      <Latency jobId={target.jobId} nodeId={target.nodeId} />
+      <div className="hud__row hud__row--wide">
         <KeyPad uid={uid} keys={target.keys} size="large" />
         <Figures jobId={target.jobId} nodeId={target.nodeId} />
       </div>
@@ -30,32 +31,40 @@ interface Target {
   nodeId: string;
 }
 
+/** How long a key takes to show: the figure that tells whether steering feels direct. */
+function Latency({ jobId, nodeId }: Target) {
+  const latency = useLive((state) => state.stats[streamKey(jobId, nodeId)]?.latency ?? null);
+  return (
+    <p className="hud__latency" data-testid="latency" data-p50={latency?.p50_ms} data-p95={latency?.p95_ms} data-count={latency?.count ?? 0}>
+      <span>{t("key → picture")}</span>
+      {latency ? (
+        <>
+          <small>
+            p95 {Math.round(latency.p95_ms)} · n {latency.count}
+          </small>
+          <span className="hud__figure">{Math.round(latency.p50_ms)} ms</span>
+        </>
+      ) : (
+        <small>{t("drive, then press a key")}</small>
+      )}
+    </p>
+  );
+}
+
 function Figures({ jobId, nodeId }: Target) {
   const stats = useLive((state) => state.stats[streamKey(jobId, nodeId)]);
-  const latency = stats?.latency;
   return (
     <dl className="hud__facts">
-      <dt>{t("key → picture")}</dt>
-      <dd data-testid="latency" data-p50={latency?.p50_ms} data-p95={latency?.p95_ms} data-count={latency?.count ?? 0}>
-        {latency ? (
-          <>
-            <span className="hud__figure">{Math.round(latency.p50_ms)} ms</span>{" "}
-            <small>
-              p95 {Math.round(latency.p95_ms)} · n {latency.count}
-            </small>
-          </>
-        ) : (
-          <small>{t("press a key")}</small>
-        )}
-      </dd>
       <dt>{t("rate")}</dt>
       <dd>{stats ? `${stats.fps} / ${stats.wanted_fps} fps` : "–"}</dd>
       <dt>{t("buffer")}</dt>
       <dd>{stats ? `${Math.round(stats.buffer_ms)} ms` : "–"}</dd>
       <dt>{t("chunk")}</dt>
       <dd data-testid="live-chunk" data-frame={stats?.frameIndex} data-keys={stats?.keys.join("+")}>
-        {stats ? `${stats.chunkIndex + 1} · f ${stats.frameIndex + 1}` : "–"}
+        {stats ? `${stats.chunkIndex + 1}` : "–"}
       </dd>
+      <dt>{t("frame")}</dt>
+      <dd>{stats ? stats.frameIndex + 1 : "–"}</dd>
     </dl>
   );
 }

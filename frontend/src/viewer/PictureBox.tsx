@@ -1,4 +1,5 @@
 import { t } from "../i18n";
+import { isStill } from "./motion";
 import { StreamCanvas } from "./StreamCanvas";
 import { type Picture, usePicture } from "./picture";
 
@@ -35,7 +36,7 @@ function Shown({ picture, title }: { picture: Picture | null; title: string }) {
           src={picture.url}
           aria-label={picture.name}
           data-testid="clip"
-          autoPlay={!picture.isAsset}
+          autoPlay={!picture.isAsset && !isStill()}
           loop
           muted
           playsInline

@@ -9,6 +9,7 @@ import { useDocumentView, watch } from "../state/view";
 import { Icon } from "../ui/Icon";
 import { useSteerable } from "./KeyPad";
 import { LiveHud } from "./LiveHud";
+import { isStill } from "./motion";
 import { followed, type Picture, usePicture } from "./picture";
 import { StreamCanvas } from "./StreamCanvas";
 import { ClipTransport } from "./ClipTransport";
@@ -114,7 +115,7 @@ function Media({ picture, video }: { picture: Picture | null; video: React.RefOb
       className="viewer__media"
       src={picture.url}
       aria-label={picture.name}
-      autoPlay
+      autoPlay={!isStill()}
       loop
       muted
       playsInline
