@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TextIO
 
 from ..wire.v1.events import JobProgress, JobQueued, NodeStarted, ServerEvent
@@ -13,7 +12,7 @@ _WIDTH = 24
 class ProgressBar:
     """Draws on a terminal, and nothing where there is none."""
 
-    def __init__(self, stream: TextIO = sys.stderr) -> None:
+    def __init__(self, stream: TextIO) -> None:
         self._stream = stream
         self._is_on = stream.isatty()
         self._length = 0

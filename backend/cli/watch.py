@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import sys
 
 from ..client import ClientError, EventStream
 from ..wire.v1.events import TERMINAL_EVENTS, ChunkFrames, ErrorMessage, Hello, WorkerBroken
@@ -24,7 +25,7 @@ class JobWatch:
         self._duration_s = duration_s
         self._endless = {rollout.node_id for rollout in job.rollouts if rollout.chunk_count is None}
         self._stopping: set[str] = set()
-        self._bar = ProgressBar()
+        self._bar = ProgressBar(sys.stderr)
         self._tasks: set[asyncio.Task[None]] = set()
         self._interrupt_count = 0
 

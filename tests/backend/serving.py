@@ -163,24 +163,31 @@ class ScriptedWorker:
         )
 
     def chunk(
-        self, job_id: str, index: int, *, node_id: str = "rollout", parts: int = 1, size: int = 16
+        self,
+        job_id: str,
+        index: int,
+        *,
+        node_id: str = "rollout",
+        parts: int = 1,
+        frames: int = 1,
+        size: int = 16,
     ) -> None:
         for part in range(parts):
             self.say(
                 "chunk.frames",
-                bytes([index % 256]) * size,
+                bytes([index % 256]) * size * frames,
                 job_id=job_id,
                 node_id=node_id,
                 chunk_index=index,
                 part_index=part,
                 part_count=parts,
-                frame_index=index * 12 + part * 4,
-                frame_count=1,
+                frame_index=(index * parts + part) * frames,
+                frame_count=frames,
                 width_px=8,
                 height_px=8,
                 fps=16.0,
                 encoding="jpeg",
-                frame_bytes=[size],
+                frame_bytes=[size] * frames,
                 control_seq=None,
                 keys=[],
                 made_ms=1,
