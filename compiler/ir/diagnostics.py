@@ -39,6 +39,7 @@ CODES: Mapping[str, str] = {
     "E_ENDLESS": "A node that needs a clip with an end is fed by an endless rollout.",
     "E_LEVEL": "The workflow demands a level its nodes cannot give.",
     "N_UNKNOWN_KEY": "A key of the document that this version does not know; it is kept.",
+    "N_MIGRATED": "The document was made by an older version and has been brought up to date.",
     "N_MUTED": "A node is not run because it, or a node it needs, is muted.",
     "N_NO_EFFECT": "A setting that changes nothing here.",
     "N_RESIZED": "The source is brought to the size the checkpoint makes.",

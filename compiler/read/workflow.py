@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -10,17 +9,9 @@ from rushes.compiler.ir.diagnostics import Diagnostic, Json
 from rushes.compiler.ir.graph import Edge, Graph, Mode, Node
 from rushes.compiler.ir.showing import closest, show
 from rushes.compiler.ir.spec import Level
+from rushes.compiler.read.migrations import WORKFLOW, Lineage, migrate
+from rushes.compiler.read.shape import DOCUMENT, EDGE, EDGE_LIMIT, GRAPH, ID_LIMIT, NODE, NODE_LIMIT
 
-SCHEMA = "rushes.workflow/1"
-NODE_LIMIT = 10_000
-EDGE_LIMIT = 50_000
-ID_LIMIT = 128
-
-_SCHEMA_NAME = re.compile(r"rushes\.workflow/(\d{1,9})")
-_DOCUMENT_KEYS = frozenset({"schema", "id", "title", "requires", "graph", "view", "ext"})
-_GRAPH_KEYS = frozenset({"nodes", "edges", "frames", "notes", "subgraphs"})
-_NODE_KEYS = frozenset({"type", "version", "title", "mode", "params"})
-_EDGE_KEYS = frozenset({"from", "to"})
 _MODES: Mapping[object, Mode] = {"active": "active", "muted": "muted", "bypassed": "bypassed"}
 _LEVELS: Mapping[object, Level] = {"exact": "exact", "pinned": "pinned", "fast": "fast"}
 
@@ -65,32 +56,22 @@ class _Findings(list[Diagnostic]):
                 )
 
 
-def read_workflow(document: object) -> ReadWorkflow:
-    """Read a parsed document. Never raises: every fault is a diagnostic, and reading goes on after it."""
+def read_workflow(document: object, lineage: Lineage = WORKFLOW) -> ReadWorkflow:
+    """Read a parsed document, of an older version too. Never raises: every fault is a diagnostic, and
+    reading goes on after it.
+    """
     found = _Findings()
     try:
-        top = _mapping(found, document, "document")
-        _check_schema(found, top)
-        found.note_unknown(_DOCUMENT_KEYS, top, "document")
+        top, notes = migrate(_mapping(found, document, "document"), lineage)
+        found.extend(notes)
+        if top is None:
+            return ReadWorkflow(None, None, tuple(found))
+        found.note_unknown(DOCUMENT.keys, top, "document")
         level = _level(found, top)
         graph = _graph(found, _mapping(found, top.get("graph"), "graph"))
     except _Malformed:
         return ReadWorkflow(None, None, tuple(found))
     return ReadWorkflow(graph, level, tuple(found))
-
-
-def _check_schema(found: _Findings, document: Mapping[str, object]) -> None:
-    given = document.get("schema")
-    if given == SCHEMA:
-        return
-    name = _SCHEMA_NAME.fullmatch(given) if isinstance(given, str) else None
-    if name is not None and int(name[1]) > 1:
-        message = (
-            f"expected {SCHEMA}, got {given}: the document was made by a newer Rushes; update to open it"
-        )
-        found.append(Diagnostic("E_SCHEMA", "error", message, None, "schema", SCHEMA, show(given)))
-        raise _Malformed(message)
-    raise found.refuse("schema", SCHEMA, given, code="E_SCHEMA")
 
 
 def _level(found: _Findings, document: Mapping[str, object]) -> Level | None:
@@ -105,7 +86,7 @@ def _level(found: _Findings, document: Mapping[str, object]) -> Level | None:
 
 
 def _graph(found: _Findings, graph: Mapping[str, object]) -> Graph:
-    found.note_unknown(_GRAPH_KEYS, graph, "graph")
+    found.note_unknown(GRAPH.keys, graph, "graph")
     nodes = _mapping(found, graph.get("nodes"), "graph.nodes")
     edges = _mapping(found, graph.get("edges", {}), "graph.edges")
     for path, part, limit in (("graph.nodes", nodes, NODE_LIMIT), ("graph.edges", edges, EDGE_LIMIT)):
@@ -129,7 +110,7 @@ def _node(found: _Findings, node_id: str, given: object) -> Node:
     _check_id(found, node_id, "graph.nodes")
     if not isinstance(given, Mapping):
         raise found.refuse("node", "an object", given, node_id=node_id)
-    found.note_unknown(_NODE_KEYS, given, "node", node_id)
+    found.note_unknown(NODE.keys, given, "node", node_id)
     type_id, mode, version = given.get("type"), given.get("mode", "active"), given.get("version")
     params = given.get("params", {})
     if not isinstance(type_id, str):
@@ -155,7 +136,7 @@ def _edge(found: _Findings, edge_id: str, given: object) -> Edge:
     _check_id(found, edge_id, "graph.edges")
     path = f"graph.edges.{edge_id}"
     edge = _mapping(found, given, path)
-    found.note_unknown(_EDGE_KEYS, edge, path)
+    found.note_unknown(EDGE.keys, edge, path)
     from_node, from_socket = _end(found, edge.get("from"), f"{path}.from")
     to_node, to_socket = _end(found, edge.get("to"), f"{path}.to")
     return Edge(edge_id, from_node, from_socket, to_node, to_socket)
