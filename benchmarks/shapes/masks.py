@@ -6,14 +6,14 @@ import torch
 from torch import Tensor
 
 from benchmarks.shapes.configs import LATENT_SIDE
-from benchmarks.shapes.pool import Pool
+from benchmarks.shapes.pool import CELL_PX, Pool
 
-CELL_PX = 8.0
 WHOLE, FRAMES, REGION = 0, 1, 2
 
 
-def draw_masks(pool: Pool, rows: Tensor, frames: int) -> Tensor:
-    """bool [B, T, 12, 12], True where the model paints: 45 % whole clips, 30 % frame ranges, 25 % regions."""
+def draw_masks(pool: Pool, rows: Tensor, frames: int) -> tuple[Tensor, Tensor]:
+    """bool [B, T, 12, 12], True where the model paints, and bool [B], whether that is everything: 45 % whole
+    clips, 30 % frame ranges, 25 % regions."""
     count, device = len(rows), rows.device
     in_time = _frame_ranges(count, frames, device)[:, :, None, None]
     in_space = _regions(pool, rows, frames)
@@ -23,7 +23,8 @@ def draw_masks(pool: Pool, rows: Tensor, frames: int) -> Tensor:
     region = in_space & (in_time | ~also_time)
     mask = (kind == WHOLE) | ((kind == FRAMES) & in_time) | ((kind == REGION) & region)
     empty = ~mask.flatten(1).any(1)
-    return mask | empty[:, None, None, None]
+    mask = mask | empty[:, None, None, None]
+    return mask, mask.flatten(1).all(1)
 
 
 def _frame_ranges(count: int, frames: int, device: torch.device) -> Tensor:

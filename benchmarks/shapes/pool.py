@@ -11,15 +11,17 @@ import torch
 from torch import Tensor
 from transformers import T5TokenizerFast
 
+from benchmarks.shapes.configs import LATENT_SIDE
 from benchmarks.shapes.networks import Networks
 from benchmarks.shapes.prompts import PATTERNS, describe, roughen
-from benchmarks.shapes.scene import LATENT_STRIDE, Scene, changed_scene, random_scene
+from benchmarks.shapes.scene import LATENT_STRIDE, Scene, changed_scene, is_held_out, random_scene
 from benchmarks.shapes.tokenizer import TEXT_ROWS, build_tokenizer
 from benchmarks.shapes.train_vae import as_input
 from benchmarks.shapes.world import (
     MOTION_PX,
     MOTION_STEP,
     RADIUS_PX,
+    SECOND_RADIUS_PX,
     camera_path,
     render_batch,
     render_change,
@@ -33,6 +35,8 @@ CHANGE_SHARE = 0.1
 DROP_SHARE = 0.1
 OMIT_SHARE = 0.04
 WORKERS = 12
+CELL_PX = 8
+MARGIN_PX = 6
 CHUNK = 250
 
 Drawn = tuple[list[Scene], list[Scene], list[int], list[list[int]]]
@@ -41,7 +45,7 @@ Drawn = tuple[list[Scene], list[Scene], list[int], list[list[int]]]
 @dataclass(slots=True)
 class Pool:
     """N clips. latent [N, 16, 24, 12, 12] bf16; keys [N, 24, 4]; tokens [N, wordings, 40]; centre [N, 24, 2] of the
-    object in pixels; radius [N]; switch [N], the latent frame where the scene changes to what the prompt says, or 0.
+    object in pixels; radius [N]; shown bool [N, 24, 12, 12], cells near either object; switch [N], the latent frame where the scene changes to what the prompt says, or 0.
     """
 
     latent: Tensor
@@ -49,6 +53,7 @@ class Pool:
     tokens: Tensor
     centre: Tensor
     radius: Tensor
+    shown: Tensor
     switch: Tensor
 
     def join(self, other: Pool) -> Pool:
@@ -73,8 +78,6 @@ def draw(seed: int, count: int) -> Drawn:
 
 
 def _changed(random: Random, scene: Scene) -> Scene:
-    from benchmarks.shapes.scene import is_held_out
-
     while True:
         later = changed_scene(random, scene)
         if not is_held_out(later.shape, later.colour, later.ground, later.motion):
@@ -121,15 +124,29 @@ def encode(drawn: Drawn, networks: Networks, device: str, style: str = "plain", 
     step = torch.tensor(MOTION_STEP, device=device, dtype=torch.float32)[first.motion] * MOTION_PX
     frame = torch.arange(LATENT_FRAMES, device=device) * LATENT_STRIDE
     centre = first.position[:, None] + step[:, None] * frame[None, :, None]
-    centre = centre - camera_path(first.keys)[:, ::LATENT_STRIDE]
+    camera = camera_path(first.keys)[:, ::LATENT_STRIDE]
+    centre = centre - camera
+    radius = torch.tensor(RADIUS_PX, device=device)[first.size]
+    second = near(first.second_position[:, None] - camera, torch.full_like(radius, SECOND_RADIUS_PX))
+    shown = near(centre, radius) | (second & (first.second_shape >= 0)[:, None, None, None])
     return Pool(
         latent=torch.cat(latents),
         keys=first.keys,
         tokens=torch.tensor(tokens, device=device).view(len(before), WORDINGS, TOKEN_COUNT),
         centre=centre,
-        radius=torch.tensor(RADIUS_PX, device=device)[first.size],
+        radius=radius,
+        shown=shown,
         switch=switch,
     )
+
+
+def near(centre: Tensor, radius: Tensor) -> Tensor:
+    """bool [N, T, 12, 12]: cells within the radius [N] and a margin of the centre [N, T, 2], on the torus."""
+    axis = (torch.arange(LATENT_SIDE, device=centre.device) + 0.5) * CELL_PX
+    half = LATENT_SIDE * CELL_PX / 2
+    dx = torch.remainder(axis - centre[..., 0:1] + half, 2 * half) - half
+    dy = torch.remainder(axis - centre[..., 1:2] + half, 2 * half) - half
+    return dx[..., None, :] ** 2 + dy[..., :, None] ** 2 < (radius[:, None, None, None] + MARGIN_PX) ** 2
 
 
 def text_rows(networks: Networks, tokens: Tensor) -> tuple[Tensor, Tensor]:

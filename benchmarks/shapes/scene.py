@@ -20,6 +20,7 @@ FPS = 16
 LATENT_STRIDE = 4
 MOTION_PX = 2
 CAMERA_PX = 2
+LATTICE_PX = 8  # where things start; a latent frame moves them by as much
 HELD_OUT_PERCENT = 15
 
 Keys = tuple[frozenset[str], ...]
@@ -104,7 +105,7 @@ def _draw(random: Random, second_share: float) -> Scene:
     if random.random() < second_share:
         second = (random.choice(COLOURS), random.choice(SHAPES))
     sizes: Sequence[str] = SIZES[1:] if second else SIZES
-    x, y = random.random() * SIDE_PX, random.random() * SIDE_PX
+    x, y = (float(random.randrange(0, SIDE_PX, LATTICE_PX)) for _ in range(2))
     return Scene(
         shape=random.choice(SHAPES),
         colour=random.choice(COLOURS),
@@ -115,10 +116,10 @@ def _draw(random: Random, second_share: float) -> Scene:
         second=second,
         x=x,
         y=y,
-        second_x=(x + random.uniform(32, 64)) % SIDE_PX,
-        second_y=(y + random.uniform(32, 64)) % SIDE_PX,
-        ground_x=random.randrange(SIDE_PX),
-        ground_y=random.randrange(SIDE_PX),
+        second_x=(x + random.randrange(32, 65, LATTICE_PX)) % SIDE_PX,
+        second_y=(y + random.randrange(32, 65, LATTICE_PX)) % SIDE_PX,
+        ground_x=random.randrange(0, SIDE_PX, LATTICE_PX),
+        ground_y=random.randrange(0, SIDE_PX, LATTICE_PX),
     )
 
 

@@ -3,13 +3,14 @@
 Three kinds of batch take turns: whole clips of 12 latent frames with cells kept clean or noisier as editing does, the
 same with 24 latent frames, and chunk after chunk with a clean history as a rollout does.
 
-Run on a GPU: python -m benchmarks.shapes.train_transformer VAE_FOLDER OUT --seconds 420
+Run on a GPU: python -m benchmarks.shapes.train_transformer VAE_FOLDER OUT --until 545
 """
 
 from __future__ import annotations
 
 import argparse
 import copy
+import itertools
 import logging
 import time
 from dataclasses import dataclass, field
@@ -19,16 +20,11 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from benchmarks.shapes.forward import (
-    TrainingForward,
-    block_of_frames,
-    block_starts,
-    teacher_mask,
-    token_timesteps,
-)
+from benchmarks.shapes.configs import LATENT_SIDE
+from benchmarks.shapes.forward import CHUNK_FRAMES, TrainingForward, chunk_mask, token_timesteps
 from benchmarks.shapes.masks import draw_masks
 from benchmarks.shapes.networks import Networks, build_networks, load_part, save_part
-from benchmarks.shapes.pool import Drawn, Pool, draw_all, encode, text_rows
+from benchmarks.shapes.pool import LATENT_FRAMES, TOKEN_COUNT, WORDINGS, Drawn, Pool, draw_all, encode, near, text_rows
 from benchmarks.shapes.sampling import SIGMAS, sample_batch
 from benchmarks.shapes.vae_statistics import read_vae_statistics
 from rushes.backend.models.wan.transformer import TextRows
@@ -37,10 +33,13 @@ PEAK_RATE = 1.2e-3
 WARM_UP_STEPS = 250
 EMA_DECAY = 0.9985
 HISTORY_NOISE = 0.12
-SHARES = {"whole": 0.40, "long": 0.12, "chunks": 0.48}
+OBJECT_WEIGHT = 5.0
+SHARES = {"whole": 0.40, "long": 0.10, "chunks": 0.50}
 BATCHES = {"whole": 192, "long": 96, "chunks": 48}
+OWN_FROM = 0.35
 EARLY_STEPS = (60, 90, 120, 160, 200)
 EARLY_COUNT = 96
+POLL_S = 0.5
 
 log = logging.getLogger("shapes.transformer")
 
@@ -80,17 +79,39 @@ def mix(clean: Tensor, noise: Tensor, sigma: Tensor) -> Tensor:
     return (1 - sigma) * clean + sigma * noise
 
 
+def paired_noise(clean: Tensor, template: Tensor) -> Tensor:
+    """Noise like clean [B, C, T, H, W], rolled over the torus to where it resembles the template best.
+
+    Everything in the world may start anywhere on the torus, so over all clips the noise stays white; but which noise
+    leads where is settled, so that few steps suffice.
+    """
+    noise = torch.randn_like(clean)
+    frames = template.shape[2]
+    likeness = torch.fft.rfft2(template) * torch.fft.rfft2(noise[:, :, :frames]).conj()
+    scores = torch.fft.irfft2(likeness.sum((1, 2)), s=clean.shape[-2:])
+    best = scores.flatten(1).argmax(1)
+    side = clean.shape[-1]
+    axis = torch.arange(side, device=clean.device)
+    rows = (axis - (best // side)[:, None]) % side
+    columns = (axis - (best % side)[:, None]) % side
+    index = (rows[:, :, None] * side + columns[:, None]).flatten(1)[:, None, None]
+    return noise.flatten(3).gather(3, index.expand(-1, *clean.shape[1:3], -1)).view_as(clean)
+
+
 def whole_loss(trainee: Trainee, rows: Tensor, frames: int) -> Tensor:
     """Whole clips at once; kept cells lie at sigma 0 (or another, lower sigma) and carry no loss at 0."""
     pool, device = trainee.pool, trainee.device
     clean = pool.latent[rows, :, :frames].float()
-    mask = draw_masks(pool, rows, frames)
+    mask, is_whole = draw_masks(pool, rows, frames)
     high = draw_sigmas((len(rows), 1, 1, 1), device)
     soft = torch.rand(len(rows), 1, 1, 1, device=device) < 0.12
     low = torch.where(soft, high * torch.rand_like(high), 0.0)
     sigma = torch.where(mask, high, low)
     told = torch.where((sigma == 0) & (torch.rand_like(high) < 0.3), 0.001, sigma)
-    noise = torch.randn_like(clean)
+    place = near(pool.centre[rows, :frames], pool.radius[rows])
+    noise = torch.where(
+        is_whole.view(-1, 1, 1, 1, 1), paired_noise(clean, clean * place[:, None]), torch.randn_like(clean)
+    )
     kept_noise = torch.rand(len(rows), 1, 1, 1, device=device).sub(0.6).clamp(min=0) * 0.15
     level = torch.where(sigma == 0, kept_noise, sigma)[:, None]
     noisy = mix(clean, noise, level)
@@ -98,23 +119,49 @@ def whole_loss(trainee: Trainee, rows: Tensor, frames: int) -> Tensor:
     positions = torch.arange(frames, device=device)
     with torch.autocast(device, torch.bfloat16):
         out = trainee.forward(noisy, token_timesteps(told), _text(trainee, rows), keys, positions, None)
-    weight = (sigma > 0)[:, None].expand_as(clean)
-    return ((out.float() - (noise - clean)).square() * weight).sum() / weight.sum()
+    weight = (1 + OBJECT_WEIGHT * pool.shown[rows, :frames]) * (sigma > 0)
+    return weighted(out, noise - clean, weight)
+
+
+def weighted(out: Tensor, target: Tensor, weight: Tensor) -> Tensor:
+    """Mean squared error over cells, weight [B, T, H, W]."""
+    error = (out.float() - target).square().mean(1)
+    return (error * weight).sum() / weight.sum()
+
+
+def own_loss(trainee: Trainee, rows: Tensor, step_count: int) -> Tensor:
+    """Whole clips from where the model's own first steps lead, towards the clip its noise is paired with."""
+    pool, device, frames = trainee.pool, trainee.device, 12
+    clean = pool.latent[rows, :, :frames].float()
+    place = near(pool.centre[rows, :frames], pool.radius[rows])
+    latent = paired_noise(clean, clean * place[:, None])
+    positions = torch.arange(frames, device=device)
+    tokens = token_timesteps(torch.ones(len(rows), frames, LATENT_SIDE, LATENT_SIDE, device=device))
+    keys, text = trainee.networks.keys(pool.keys[rows, :frames]), _text(trainee, rows)
+    for now, after in itertools.pairwise(SIGMAS[: step_count + 1]):
+        with torch.autocast(device, torch.bfloat16):
+            out = trainee.forward(latent, tokens * now, text, keys, positions, None)
+        latent = latent + (after - now) * out.detach().float()
+    sigma = SIGMAS[step_count]
+    with torch.autocast(device, torch.bfloat16):
+        out = trainee.forward(latent, tokens * sigma, text, keys, positions, None)
+    return weighted(out, (latent - clean) / sigma, 1 + OBJECT_WEIGHT * pool.shown[rows, :frames])
 
 
 def chunk_loss(trainee: Trainee, rows: Tensor, first: int) -> Tensor:
     """Every chunk noisy at its own sigma, seeing the clean chunks before it; the history is made slightly wrong."""
     pool, device = trainee.pool, trainee.device
-    clean = pool.latent[rows].float()
+    empty = CHUNK_FRAMES - first
+    clean = nn.functional.pad(pool.latent[rows].float(), (0, 0, 0, 0, empty, -empty))
     count, _, frames = clean.shape[:3]
-    blocks = torch.tensor(block_of_frames(first, frames), device=device)
-    levels = draw_sigmas((count, len(block_starts(first, frames))), device)
-    sigma = levels[:, blocks]
-    noise = torch.randn_like(clean)
+    sigma = draw_sigmas((count, frames // CHUNK_FRAMES), device).repeat_interleave(CHUNK_FRAMES, 1)
+    place = near(pool.centre[rows, :first], pool.radius[rows])
+    begun = nn.functional.pad(clean[:, :, empty:CHUNK_FRAMES] * place[:, None], (0, 0, 0, 0, empty, 0))
+    noise = paired_noise(clean, begun)
     noisy = mix(clean, noise, sigma[:, None, :, None, None])
-    spoil = torch.rand(count, 1, len(blocks), 1, 1, device=device).sub(0.3).clamp(min=0) * HISTORY_NOISE / 0.7
+    spoil = torch.rand(count, 1, frames, 1, 1, device=device).sub(0.3).clamp(min=0) * HISTORY_NOISE / 0.7
     history = mix(clean, torch.randn_like(clean), spoil)
-    keys = trainee.networks.keys(pool.keys[rows])
+    keys = trainee.networks.keys(nn.functional.pad(pool.keys[rows], (0, 0, empty, -empty)))
     positions = torch.arange(frames, device=device)
     with torch.autocast(device, torch.bfloat16):
         out = trainee.forward(
@@ -125,9 +172,10 @@ def chunk_loss(trainee: Trainee, rows: Tensor, first: int) -> Tensor:
             torch.cat((positions, positions)),
             trainee.masks[first],
         )
-    error = (out[:, :, frames:].float() - (noise - clean)).square().mean((1, 3, 4))
-    counts = (torch.arange(frames, device=device) >= pool.switch[rows][:, None]).float()
-    return (error * counts).sum() / counts.sum()
+    frame = torch.arange(frames, device=device) - empty
+    counts = (frame >= 0) & (frame >= pool.switch[rows][:, None])
+    shown = nn.functional.pad(pool.shown[rows], (0, 0, 0, 0, empty, -empty))
+    return weighted(out[:, :, frames:], noise - clean, (1 + OBJECT_WEIGHT * shown) * counts[..., None, None])
 
 
 def _text(trainee: Trainee, rows: Tensor) -> TextRows:
@@ -142,18 +190,23 @@ def pick_rows(trainee: Trainee, kind: str, first: int) -> Tensor:
     return fit[torch.randint(0, len(fit), (BATCHES[kind],), device=fit.device)]
 
 
-def loss_of(trainee: Trainee, step: int) -> Tensor:
+def loss_of(trainee: Trainee, step: int, progress: float) -> Tensor:
     """The loss of the batch whose turn it is."""
     place = (step * 0.618034) % 1
     kind = "whole" if place < SHARES["whole"] else "long" if place < SHARES["whole"] + SHARES["long"] else "chunks"
-    first = 1 + step % 3
+    if kind == "whole" and progress > OWN_FROM and step % 3 == 0:
+        return own_loss(trainee, pick_rows(trainee, kind, 0), 1 + step // 3 % 3)
+    return loss_of_kind(trainee, kind, 1 + step % 3)
+
+
+def loss_of_kind(trainee: Trainee, kind: str, first: int) -> Tensor:
     rows = pick_rows(trainee, kind, first)
     if kind == "chunks":
         return chunk_loss(trainee, rows, first)
-    return whole_loss(trainee, rows, 12 if kind == "whole" else trainee.pool.latent.shape[2])
+    return whole_loss(trainee, rows, 12 if kind == "whole" else LATENT_FRAMES)
 
 
-def train(trainee: Trainee, drawn: list[Drawn], seconds: float, out: Path, peak: float) -> dict[str, nn.Module]:
+def train(trainee: Trainee, drawn: list[Drawn], seconds: float, out: Path, peak: float, keep_early: bool) -> dict[str, nn.Module]:
     """Train for that long, encoding the rest of the drawn clips on the way; returns the averaged modules."""
     trained = {name: part for name, part in trainee.networks.parts().items() if name != "vae"}
     average = copy.deepcopy(trained)
@@ -165,7 +218,7 @@ def train(trainee: Trainee, drawn: list[Drawn], seconds: float, out: Path, peak:
         rate = peak * min(1, (step + 1) / WARM_UP_STEPS) * min(1.0, 1.4 * (1 - progress)) + 1e-6
         for group in optimizer.param_groups:
             group["lr"] = rate
-        loss = loss_of(trainee, step)
+        loss = loss_of(trainee, step, progress)
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(parameters, 1.0)
@@ -175,7 +228,7 @@ def train(trainee: Trainee, drawn: list[Drawn], seconds: float, out: Path, peak:
             torch._foreach_lerp_(averaged, parameters, 1 - decay)
         total += loss.detach()
         step += 1
-        if step in EARLY_STEPS:
+        if step in EARLY_STEPS and keep_early:
             save_early(trainee, out, step)
         if step % 4 == 0 and drawn:
             trainee.add(encode(drawn.pop(), trainee.networks, trainee.device))
@@ -195,6 +248,41 @@ def save_early(trainee: Trainee, out: Path, step: int) -> None:
     (out / f"early-{step}.part").rename(out / f"early-{step}.pt")
 
 
+def empty_pool(device: str) -> Pool:
+    """Noise in the shape of clips, to compile on."""
+    count = 8
+    return Pool(
+        latent=torch.randn(count, 16, LATENT_FRAMES, 12, 12, device=device).bfloat16(),
+        keys=torch.zeros(count, LATENT_FRAMES, 4, device=device),
+        tokens=torch.ones(count, WORDINGS, TOKEN_COUNT, device=device, dtype=torch.long),
+        centre=torch.zeros(count, LATENT_FRAMES, 2, device=device),
+        radius=torch.ones(count, device=device),
+        shown=torch.zeros(count, LATENT_FRAMES, LATENT_SIDE, LATENT_SIDE, device=device, dtype=torch.bool),
+        switch=torch.zeros(count, device=device, dtype=torch.long),
+    )
+
+
+def warm_up(trainee: Trainee) -> None:
+    """Compile all kinds of batch, and log how long each takes afterwards."""
+    trainee.add(None)
+    for kind in SHARES:
+        for repeat in range(4):
+            start = time.monotonic()
+            loss_of_kind(trainee, kind, 1 + repeat % 3).backward()
+            if trainee.device == "cuda":
+                torch.cuda.synchronize()
+            log.info("%s: %.3f s", kind, time.monotonic() - start)
+    for part in trainee.networks.parts().values():
+        part.zero_grad(set_to_none=True)
+
+
+def wait_for(path: Path) -> Path:
+    """Returns once the file is there."""
+    while not path.exists():
+        time.sleep(POLL_S)
+    return path
+
+
 def load_networks(folder: Path, device: str, *, with_transformer: bool = False) -> Networks:
     """The trained autoencoder (and what else is there) from a training folder."""
     networks = build_networks()
@@ -211,7 +299,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("vae", type=Path)
     parser.add_argument("out", type=Path)
-    parser.add_argument("--seconds", type=float, default=420)
+    parser.add_argument("--until", type=float, default=545, help="seconds after the start of the process")
     parser.add_argument("--clips", type=int, default=20_000)
     parser.add_argument("--first-clips", type=int, default=4_000)
     parser.add_argument("--peak", type=float, default=PEAK_RATE)
@@ -219,25 +307,36 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=10_000)
     parser.add_argument("--device", default="cuda")
     options = parser.parse_args()
+    began = time.monotonic()
     logging.basicConfig(level=logging.INFO, format="%(relativeCreated)d ms %(message)s")
     torch.set_float32_matmul_precision("high")
-    networks = load_networks(options.vae, options.device)
-    if options.start:
-        for name in ("transformer", "text", "keys"):
-            load_part(networks.parts()[name], options.start / f"{name}.safetensors")
+    networks = build_networks()
+    for name, part in networks.parts().items():
+        if options.start and name != "vae":
+            load_part(part, options.start / f"{name}.safetensors")
+        part.to(options.device)
     drawn = draw_all(options.seed, options.clips)
     log.info("drew %d chunks", len(drawn))
-    pool = encode(drawn.pop(), networks, options.device)
-    while len(pool.keys) < min(options.first_clips, options.clips) and drawn:
-        pool = pool.join(encode(drawn.pop(), networks, options.device))
-    log.info("encoded %d clips", len(pool.keys))
     forward = TrainingForward(networks.transformer, compiled=options.device == "cuda")
-    masks = {first: teacher_mask(first, pool.latent.shape[2], options.device) for first in (1, 2, 3)}
-    trainee = Trainee(networks, forward, pool, options.device, masks)
+    masks = {first: chunk_mask(first, LATENT_FRAMES // CHUNK_FRAMES, options.device) for first in (1, 2, 3)}
+    trainee = Trainee(networks, forward, empty_pool(options.device), options.device, masks)
+    warm_up(trainee)
+    wait_for(options.vae / "vae.json")
+    fresh = load_networks(options.vae, options.device)
+    networks.vae, networks.statistics = fresh.vae, fresh.statistics
+    trainee.pool = encode(drawn.pop(), networks, options.device)
+    while len(trainee.pool.keys) < min(options.first_clips, options.clips) and drawn:
+        trainee.pool = trainee.pool.join(encode(drawn.pop(), networks, options.device))
     trainee.add(None)
-    average = train(trainee, drawn, options.seconds, options.out, options.peak)
+    log.info("encoded %d clips", len(trainee.pool.keys))
+    seconds = options.until - (time.monotonic() - began)
+    average = train(trainee, drawn, seconds, options.out, options.peak, options.start is None)
     for name, part in average.items():
-        save_part(part, options.out / f"{name}.safetensors", torch.float32)
+        save_part(part, options.out / f"{name}.safetensors", torch.float16)
+        networks.parts()[name].load_state_dict(part.state_dict())
+    with torch.no_grad():
+        frames = sample_batch(networks, forward, trainee.pool, 24, 1)
+    torch.save(frames.cpu(), options.out / "final.pt")
 
 
 if __name__ == "__main__":

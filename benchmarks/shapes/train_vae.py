@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import copy
+import json
 import logging
 import time
 from pathlib import Path
@@ -16,18 +17,21 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from benchmarks.shapes.networks import Networks, build_networks, save_part, write_json
+from benchmarks.shapes.networks import Networks, build_networks, load_part, save_part, write_json
 from benchmarks.shapes.scene import Scene, changed_scene, random_scene
+from benchmarks.shapes.vae_statistics import read_vae_statistics
 from benchmarks.shapes.world import render_batch, render_change, stack_scenes
 from rushes.backend.models.wan.vae import WanVae
 
 LATENT_FRAMES = 5
-CLIP_COUNT = 12_000
+CLIP_COUNT = 8_000
 BATCH = 48
 PEAK_RATE = 2e-3
 WARM_UP_STEPS = 200
 KL_WEIGHT = 2e-5
-EDGE_WEIGHT = 0.5
+ABSOLUTE_WEIGHT = 0.5
+SQUARED_WEIGHT = 6.0
+EDGE_WEIGHT = 0.25
 EMA_DECAY = 0.998
 EVAL_BATCH = 16
 
@@ -74,20 +78,22 @@ def loss_of(vae: WanVae, video: Tensor) -> tuple[Tensor, Tensor]:
     squared = error.square().mean()
     edges = (error[..., 1:] - error[..., :-1]).abs().mean() + (error[..., 1:, :] - error[..., :-1, :]).abs().mean()
     divergence = 0.5 * (mean.float().square() + log_variance.float().exp() - 1 - log_variance.float()).mean()
-    loss = error.abs().mean() + 2 * squared + EDGE_WEIGHT * edges + KL_WEIGHT * divergence
-    return loss, squared.detach()
+    loss = ABSOLUTE_WEIGHT * error.abs().mean() + SQUARED_WEIGHT * squared + EDGE_WEIGHT * edges
+    return loss + KL_WEIGHT * divergence, squared.detach()
 
 
-def train(vae: WanVae, seconds: float, device: str) -> WanVae:
+def train(vae: WanVae, seconds: float, peak: float, device: str) -> WanVae:
     """Train for that long; returns the averaged weights."""
     pool = render_pool(Random(1), CLIP_COUNT, LATENT_FRAMES, device)
     log.info("rendered %d clips", len(pool))
-    step_loss = torch.compile(loss_of) if device == "cuda" else loss_of
+    step_loss = torch.compile(loss_of, dynamic=False) if device == "cuda" else loss_of
     average = copy.deepcopy(vae)
-    optimizer = torch.optim.AdamW(vae.parameters(), lr=PEAK_RATE, betas=(0.9, 0.99), weight_decay=1e-3)
+    trained = [parameter for parameter in vae.parameters() if parameter.requires_grad]
+    optimizer = torch.optim.AdamW(trained, lr=peak, betas=(0.9, 0.99), weight_decay=1e-3)
+    step_loss(vae, as_input(pool[:BATCH]))[0].backward() if device == "cuda" else None
     start, step = time.monotonic(), 0
     while (progress := (time.monotonic() - start) / seconds) < 1:
-        rate = PEAK_RATE * min(1, (step + 1) / WARM_UP_STEPS) * min(1.0, 1.15 * (1 - progress)) + 1e-6
+        rate = peak * min(1, (step + 1) / WARM_UP_STEPS) * min(1.0, 1.15 * (1 - progress)) + 1e-6
         for group in optimizer.param_groups:
             group["lr"] = rate
         rows = torch.randint(0, len(pool), (BATCH,), device=device)
@@ -147,16 +153,28 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("out", type=Path)
     parser.add_argument("--seconds", type=float, default=220)
+    parser.add_argument("--peak", type=float, default=PEAK_RATE)
+    parser.add_argument("--start", type=Path, help="weights to go on from")
+    parser.add_argument("--decoder-only", action="store_true", help="keep encoder and statistics as they are")
     parser.add_argument("--device", default="cuda")
     options = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(relativeCreated)d ms %(message)s")
     torch.set_float32_matmul_precision("high")
     networks = build_networks()
-    networks.vae = train(networks.vae.to(options.device), options.seconds, options.device)
+    if options.start:
+        load_part(networks.vae, options.start)
+    if options.decoder_only:
+        networks.vae.encoder.requires_grad_(False)
+        networks.vae.quant_conv.requires_grad_(False)
+    networks.vae = train(networks.vae.to(options.device), options.seconds, options.peak, options.device)
     save_part(networks.vae, options.out / "vae.safetensors")
     for parameter in networks.vae.parameters():
         parameter.data = parameter.data.half().float()
-    preview = fit_statistics(networks, options.device)
+    if options.decoder_only:
+        networks.statistics = read_vae_statistics(options.start.parent / "vae.json")
+        preview = json.loads((options.start.parent / "vae.json").read_text())["preview"]
+    else:
+        preview = fit_statistics(networks, options.device)
     mean, std = (value.tolist() for value in networks.statistics)
     scores = {style: measure(networks.vae, style, options.device) for style in ("plain", "neon")}
     log.info("PSNR mean, worst: %s; latent std %s", scores, [round(value, 2) for value in std])

@@ -26,8 +26,9 @@ from benchmarks.shapes.scene import (
     frame_count,
 )
 
-RADIUS_PX = (8.0, 13.0, 19.0)
-SECOND_RADIUS_PX = 8.0
+RADIUS_PX = (10.0, 14.5, 20.0)
+SECOND_RADIUS_PX = 10.0
+EDGE_PX = 2.0
 COLOUR_RGB = (
     (0.90, 0.13, 0.13),
     (1.00, 0.52, 0.05),
@@ -150,7 +151,7 @@ def _render(batch: SceneBatch, steps: Tensor, style: str) -> Tensor:
     for distance, colour in layers:
         paint = colour[:, :, None, None, None]
         if style == "plain":
-            cover = (0.5 - distance / 1.4).clamp(0, 1)[:, None]
+            cover = (0.5 - distance / EDGE_PX).clamp(0, 1)[:, None]
             image = image + cover * (paint - image)
         else:
             image = _glow(image, distance[:, None], paint)
@@ -161,10 +162,10 @@ def _render(batch: SceneBatch, steps: Tensor, style: str) -> Tensor:
 
 
 def _glow(image: Tensor, distance: Tensor, paint: Tensor) -> Tensor:
-    inside = (0.5 - distance / 1.4).clamp(0, 1)
+    inside = (0.5 - distance / EDGE_PX).clamp(0, 1)
     image = image * (1 - 0.8 * inside)
-    halo = 0.45 * torch.exp(-distance.abs() / 3.5)
-    line = torch.exp(-((distance / 1.5) ** 2))
+    halo = 0.45 * torch.exp(-distance.abs() / 4.0)
+    line = torch.exp(-((distance / 1.9) ** 2))
     image = image + paint * halo
     return image + line * ((0.25 + 0.75 * paint) - image)
 
@@ -202,7 +203,7 @@ def _square(d: Tensor, r: Tensor) -> Tensor:
 
 
 def _cross(d: Tensor, r: Tensor) -> Tensor:
-    return torch.minimum(_box(d, r, 0.33 * r), _box(d, 0.33 * r, r))
+    return torch.minimum(_box(d, r, 0.35 * r), _box(d, 0.35 * r, r))
 
 
 def _ring(d: Tensor, r: Tensor) -> Tensor:
@@ -233,7 +234,7 @@ def _triangle(d: Tensor, r: Tensor) -> Tensor:
 def _star(d: Tensor, r: Tensor) -> Tensor:
     corners = []
     for point in range(10):
-        reach = 1.16 if point % 2 == 0 else 0.48
+        reach = 1.16 if point % 2 == 0 else 0.5
         angle = point * math.pi / 5
         corners.append((math.sin(angle) * reach, -math.cos(angle) * reach))
     return _polygon(d, corners, r)
