@@ -96,11 +96,18 @@ class EngineProcess:
         if self._process.returncode is None:
             self._process.kill()
 
-    async def exit_code(self) -> int:
-        """Wait for the end of the process; negative is the signal that ended it."""
-        code = await self._process.wait()
+    async def end(self, patience_s: float) -> int:
+        """Close the channel and wait for the exit code, killing the process when it takes longer.
+
+        A negative code is the signal that ended it.
+        """
         self._writer.close()
-        return code
+        try:
+            async with asyncio.timeout(patience_s):
+                return await self._process.wait()
+        except TimeoutError:
+            self.kill()
+            return await self._process.wait()
 
 
 __all__ = ["EngineCommandLine", "EngineProcess", "ProtocolError"]

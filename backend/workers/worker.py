@@ -204,8 +204,7 @@ class Worker:
             was_ready = await self._pump(process)
         finally:
             self._process = None
-            process.kill()
-        exit_code = await process.exit_code()
+            exit_code = await process.end(KILL_S)
         return was_ready, exit_code
 
     async def _pump(self, process: EngineProcess) -> bool:

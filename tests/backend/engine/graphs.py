@@ -1,18 +1,26 @@
 """Workflows of the tests, compiled as the server compiles them."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import torch
+
+from rushes.backend.engine.media.reading import read_video
+from rushes.backend.engine.media.resizing import held_to, resized
+from rushes.backend.engine.stages.decode import latent_sha256
 from rushes.backend.models.content_id import content_id
 from rushes.backend.models.registry import find_adapters, find_checkpoints
 from rushes.compiler.compile import compile_workflow
 from rushes.compiler.ir.facts import AdapterFacts, AssetFacts, Target
-from rushes.compiler.ir.spec import PipelineSpec
+from rushes.compiler.ir.spec import PipelineSpec, StageSpec
 from rushes.nodes.catalog import load_catalog
 
 CLIP = "shapes-source.mp4"
 PICTURE = "shapes-start.png"
+GONE = "gone.mp4"
+"""A clip the compiler knows of and no job is given."""
 Node = tuple[str, Mapping[str, Any]]
 
 
@@ -24,6 +32,7 @@ def target_of(root: Path, device_kind: str = "cpu") -> Target:
     }
     assets = {
         CLIP: AssetFacts(CLIP, "video", 96, 96, 45, 16.0, "clip"),
+        GONE: AssetFacts(GONE, "video", 96, 96, 45, 16.0, "gone"),
         PICTURE: AssetFacts(PICTURE, "image", 96, 96, 1, 0.0, "picture"),
     }
     return Target(checkpoints, adapters, assets, device_kind)
@@ -80,13 +89,15 @@ def generate(
     return compiled(root, nodes, edges)
 
 
-def edit(root: Path, *, box: tuple[float, float, float, float] = (0.0, 0.0, 0.5, 1.0)) -> PipelineSpec:
+def edit(
+    root: Path, *, box: tuple[float, float, float, float] = (0.0, 0.0, 0.5, 1.0), clip: str = CLIP
+) -> PipelineSpec:
     """Make the left of a clip anew."""
     x, y, width, height = box
     nodes = {
         "model": MODEL,
         "prompt": PROMPT,
-        "source": ("load_video", {"file": CLIP}),
+        "source": ("load_video", {"file": clip}),
         "region": ("latent_mask", {"x": x, "y": y, "width": width, "height": height}),
         "edit": ("edit_video", {"frame_count": 9}),
         "save": SAVE,
@@ -132,3 +143,24 @@ def rollout(
 
 SCRIPT: Node = ("action_script", {"script": "w*3, w+d*2, d*4"})
 LIVE: Node = ("live_actions", {})
+EMPTY = PipelineSpec(stages=(), outputs=())
+
+
+def two_outputs(root: Path) -> PipelineSpec:
+    """A generated clip that is saved, and an edit of a clip that is saved too."""
+    generated, edited = generate(root, seed=77), edit(root, clip=GONE)
+    renamed = [replace(stage, node_id=f"edit-{stage.node_id}") for stage in edited.stages]
+    names = {value: f"edited-{value}" for stage in edited.stages for _, value in stage.writes}
+
+    def apart(stage: StageSpec) -> StageSpec:
+        reads = tuple((port, names[value]) for port, value in stage.reads)
+        writes = tuple((port, names[value]) for port, value in stage.writes)
+        return replace(stage, reads=reads, writes=writes)
+
+    return PipelineSpec((*(apart(stage) for stage in renamed), *generated.stages), generated.outputs)
+
+
+def encoded_source(components: Any, path: Path, frame_count: int) -> str:
+    """The latent hash of the first frames of a clip, at the checkpoint's size."""
+    frames = resized(held_to(read_video(path).frames, frame_count), 48, 32)
+    return latent_sha256(components.encode_video(torch.tensor(frames)))
