@@ -1,4 +1,4 @@
-"""What the README shows, done: the model that ships, a server in its own process, the commands as they stand."""
+"""What the README shows, done: the model that ships, a server of its own, the commands as they stand."""
 
 import json
 import re
