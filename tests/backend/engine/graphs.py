@@ -164,3 +164,23 @@ def encoded_source(components: Any, path: Path, frame_count: int) -> str:
     """The latent hash of the first frames of a clip, at the checkpoint's size."""
     frames = resized(held_to(read_video(path).frames, frame_count), 48, 32)
     return latent_sha256(components.encode_video(torch.tensor(frames)))
+
+
+def rollout_into_overlay(root: Path) -> PipelineSpec:
+    """A counted rollout painted over by a mask, which needs it whole."""
+    nodes = {
+        "model": MODEL,
+        "prompt": PROMPT,
+        "rollout": ("streaming_rollout", {"chunk_count": 2}),
+        "region": ("latent_mask", {}),
+        "overlay": ("mask_overlay", {}),
+        "save": SAVE,
+    }
+    edges = [
+        "model.model > rollout.model",
+        "prompt.prompt > rollout.prompt",
+        "rollout.video > overlay.video",
+        "region.mask > overlay.mask",
+        "overlay.video > save.video",
+    ]
+    return compiled(root, nodes, edges)
