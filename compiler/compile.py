@@ -10,7 +10,6 @@ from rushes.compiler.ir.declaration import Catalog
 from rushes.compiler.ir.diagnostics import Diagnostic, has_errors
 from rushes.compiler.ir.draft import Draft, Request
 from rushes.compiler.ir.facts import Target
-from rushes.compiler.ir.graph import Graph
 from rushes.compiler.ir.spec import PipelineSpec
 from rushes.compiler.ir.text import to_text
 from rushes.compiler.ir.verify import verify
@@ -44,7 +43,7 @@ def compile_workflow(
     draft = Draft(read.graph, read.diagnostics)
     for run in PASSES:
         draft = run(draft, request)
-    diagnostics = tuple(_settled(found, read.graph, draft, request) for found in draft.diagnostics)
+    diagnostics = tuple(_settled(found, draft, request) for found in draft.diagnostics)
     if draft.spec is None or has_errors(diagnostics):
         return Compiled(None, diagnostics)
     verify(draft.spec)
@@ -56,9 +55,9 @@ def explain(spec: PipelineSpec) -> str:
     return to_text(spec)
 
 
-def _settled(found: Diagnostic, graph: Graph, draft: Draft, request: Request) -> Diagnostic:
+def _settled(found: Diagnostic, draft: Draft, request: Request) -> Diagnostic:
     """A fault of a node that no target needs is a warning: it is not run."""
-    if found.severity != "error" or found.node_id not in graph.nodes or found.node_id in draft.needed:
+    if found.severity != "error" or found.node_id not in draft.every or found.node_id in draft.needed:
         return found
     # A node of unknown type may be meant as an output, unless the outputs are named.
     if found.code == "E_UNKNOWN_NODE_TYPE" and request.targets is None:

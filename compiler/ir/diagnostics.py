@@ -25,6 +25,7 @@ CODES: Mapping[str, str] = {
     "E_SOCKET_TYPE": "An edge joins two sockets of types that do not fit.",
     "E_SOCKET_TAKEN": "Several edges end in one input.",
     "E_MISSING_INPUT": "A required input has no edge.",
+    "E_SUBGRAPH": "A subgraph is not defined, holds itself, or nests too deep.",
     "E_CYCLE": "Nodes feed each other in a circle.",
     "E_NO_OUTPUT": "Nothing in the graph asks for a result.",
     "E_UNKNOWN_CHECKPOINT": "The checkpoint is not on this machine.",

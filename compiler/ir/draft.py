@@ -28,7 +28,8 @@ class Draft:
 
     `refused`: edges that cannot be; their ends count as connected, so that one mistake is reported
     once. `needed`: the nodes the targets need, inputs first. `params`: typed and complete, for nodes
-    whose params are all right.
+    whose params are all right. `every`: all nodes the workflow stands for, muted ones too. `insides`:
+    for an instance of a subgraph the nodes that make its outputs.
     """
 
     graph: Graph
@@ -37,6 +38,8 @@ class Draft:
     needed: tuple[str, ...] = ()
     params: Mapping[str, Mapping[str, ParamValue]] = field(default_factory=dict)
     spec: PipelineSpec | None = None
+    every: frozenset[str] = frozenset()
+    insides: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def reporting(self, found: list[Diagnostic]) -> Draft:
         """This draft with more findings."""

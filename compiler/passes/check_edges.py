@@ -60,7 +60,8 @@ def _type_fault(edge: Edge, start: Socket, end: Socket) -> Diagnostic | None:
     if given in end.types:
         return None
     expected = " or ".join(end.types)
-    message = f"{edge.to_socket} takes {expected}, got {given.value} from {edge.from_node}.{edge.from_socket}"
+    origin = f"{label(edge.from_node)}.{edge.from_socket}"
+    message = f"{edge.to_socket} takes {expected}, got {given.value} from {origin}"
     return Diagnostic("E_SOCKET_TYPE", "error", message, edge.to_node, edge.to_socket, expected, given.value)
 
 

@@ -79,7 +79,7 @@ def _lower(draft: Draft, request: Request, to: Lowering, inputs: Inputs) -> Mapp
 
 def _show_target(draft: Draft, request: Request, to: Lowering, outputs: Mapping[str, Value]) -> None:
     declared = draft.declaration(to.node_id, request.catalog)
-    if request.targets is None or to.node_id not in request.targets or declared is None or declared.is_output:
+    if not _is_target(draft, request, to.node_id) or declared is None or declared.is_output:
         return
     shown = next((name for value in outputs.values() if (name := _picture(to, value)) is not None), None)
     if shown is not None:
@@ -89,6 +89,12 @@ def _show_target(draft: Draft, request: Request, to: Lowering, outputs: Mapping[
         found.node_id == to.node_id and found.severity == "error" for found in to.program.diagnostics
     ):
         to.program.diagnostics.append(_nothing_to_show(to.node_id))
+
+
+def _is_target(draft: Draft, request: Request, node_id: str) -> bool:
+    """True for a node that is asked for, or that makes an output of an instance that is."""
+    targets = request.targets or ()
+    return node_id in targets or any(node_id in draft.insides.get(target, ()) for target in targets)
 
 
 def _picture(to: Lowering, value: Value) -> str | None:

@@ -12,6 +12,7 @@ from rushes.compiler.passes.check_inputs import check_inputs
 from rushes.compiler.passes.check_types import check_types
 from rushes.compiler.passes.drop_dead import drop_dead
 from rushes.compiler.passes.estimate_cost import estimate_cost
+from rushes.compiler.passes.expand_subgraphs import expand_subgraphs
 from rushes.compiler.passes.lower_nodes import lower_nodes
 from rushes.compiler.passes.merge_equal import merge_equal
 from rushes.compiler.passes.resolve_params import resolve_params
@@ -21,6 +22,7 @@ Pass = Callable[[Draft, Request], Draft]
 
 PASSES: tuple[Pass, ...] = (
     # the graph: what is wrong with it, and what of it is asked for
+    expand_subgraphs,
     check_types,
     check_edges,
     apply_modes,

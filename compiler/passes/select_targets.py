@@ -37,6 +37,7 @@ def select_targets(draft: Draft, request: Request) -> Draft:
 def _roots(draft: Draft, request: Request) -> tuple[list[str], list[Diagnostic]]:
     nodes = draft.graph.nodes
     if request.targets is not None:
+        targets = {inner for target in request.targets for inner in draft.insides.get(target, (target,))}
         found = [
             Diagnostic(
                 "E_UNKNOWN_NODE",
@@ -46,14 +47,15 @@ def _roots(draft: Draft, request: Request) -> tuple[list[str], list[Diagnostic]]
                 given=show(target),
                 suggestion=closest(target, nodes),
             )
-            for target in sorted(set(request.targets))
-            if target not in nodes
+            for target in sorted(targets)
+            if target not in nodes and target not in draft.graph.unread
         ]
-        roots = sorted(target for target in set(request.targets) if target in nodes)
-        return roots, found if roots or found else [_no_output("at least one target")]
+        roots = sorted(target for target in targets if target in nodes)
+        is_told = bool(roots or found or draft.graph.unread.intersection(targets))
+        return roots, found if is_told else [_no_output("at least one target")]
     declared = {node_id: draft.declaration(node_id, request.catalog) for node_id in nodes}
     roots = sorted(node_id for node_id, found in declared.items() if found is not None and found.is_output)
-    if roots or None in declared.values():
+    if roots or None in declared.values() or draft.graph.unread:
         return roots, []
     return roots, [_no_output("a node that shows or saves something, such as preview or save_video")]
 

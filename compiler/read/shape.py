@@ -10,6 +10,7 @@ ID_LIMIT = 128
 NODE_LIMIT = 10_000
 EDGE_LIMIT = 50_000
 SUBGRAPH_LIMIT = 1000
+EXPOSED_LIMIT = 1000  # names a subgraph exposes on one side, and ends of one name
 LEVELS = ("exact", "pinned", "fast")
 MODES = ("active", "muted", "bypassed")
 INSTANCE = "subgraph"  # the type of a node that stands for a subgraph

@@ -170,3 +170,37 @@ def only_error(document: object, *, targets: Sequence[str] | None = None) -> Dia
 
 def codes_of(document: object, severity: str) -> list[str]:
     return [found.code for found in compiling(document).diagnostics if found.severity == severity]
+
+
+def with_subgraphs(document: dict[str, Any], subgraphs: Mapping[str, object]) -> dict[str, Any]:
+    """The document with definitions; its instances are nodes of type ("subgraph", params) by name."""
+    document["graph"]["subgraphs"] = subgraphs
+    return document
+
+
+def definition(
+    nodes: Nodes,
+    edges: Sequence[str],
+    *,
+    inputs: Mapping[str, Sequence[str]] | None = None,
+    outputs: Mapping[str, str] | None = None,
+    params: Mapping[str, Sequence[str]] | None = None,
+) -> dict[str, Any]:
+    """A subgraph; a node ("subgraph:look", {}) stands for another. Ends are written "node.name"."""
+    inner = workflow(nodes, edges)["graph"]
+    return {
+        "nodes": instances(inner["nodes"]),
+        "edges": inner["edges"],
+        "inputs": {name: {"to": [end.split(".") for end in ends]} for name, ends in (inputs or {}).items()},
+        "outputs": {name: {"from": end.split(".")} for name, end in (outputs or {}).items()},
+        "params": {name: {"to": [end.split(".") for end in ends]} for name, ends in (params or {}).items()},
+    }
+
+
+def instances(nodes: dict[str, Any]) -> dict[str, Any]:
+    """Nodes with "subgraph:look" for a type made instances of look."""
+    for node in nodes.values():
+        kind, mark, subgraph = node["type"].partition(":")
+        if mark:
+            node |= {"type": kind, "subgraph": subgraph}
+    return nodes

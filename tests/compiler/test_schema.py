@@ -145,4 +145,5 @@ def test_every_version_has_a_step_to_the_next_and_a_golden(
         lines = [str(found) for found in read.diagnostics]
         lines += [f"{node!r}" for node in read.graph.nodes.values()]
         lines += [f"{edge!r}" for edge in read.graph.edges]
+        lines += [f"{one!r}" for _, one in sorted(read.graph.subgraphs.items())]
         golden(f"workflow-{version}", "\n".join(lines) + "\n")
