@@ -1,0 +1,29 @@
+"""Rushes inside ComfyUI: link this folder into `custom_nodes`. README.md beside this file says how."""
+
+from __future__ import annotations
+
+from . import labels
+from .choices import Choices
+from .declarations import read_declarations
+from .graph_nodes import graph_node
+from .output_nodes import RENDERERS, output_node, render_node
+from .settings import read_settings
+
+__all__ = ["NODE_CLASS_MAPPINGS", "NODE_DISPLAY_NAME_MAPPINGS"]
+
+
+def _make_nodes() -> dict[str, tuple[type, str]]:
+    """Class and title by class name."""
+    catalog, choices = read_declarations(), Choices(read_settings)
+    made: list[tuple[type, str]] = []
+    for declaration in catalog.values():
+        make = output_node if declaration.is_output else graph_node
+        made.append((make(declaration, catalog, choices), labels.display_name(declaration.title)))
+    for title, base in RENDERERS.items():
+        made.append((render_node(base, catalog, choices), labels.display_name(title)))
+    return {node.__name__: (node, title) for node, title in made}
+
+
+_NODES = _make_nodes()
+NODE_CLASS_MAPPINGS = {name: node for name, (node, _) in _NODES.items()}
+NODE_DISPLAY_NAME_MAPPINGS = {name: title for name, (_, title) in _NODES.items()}
