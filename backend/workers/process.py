@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
+import signal
 import socket
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -93,8 +95,10 @@ class EngineProcess:
             return None
 
     def kill(self) -> None:
+        # Not Process.kill: it may reap a child that has just ended, and the event loop then misses its code.
         if self._process.returncode is None:
-            self._process.kill()
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self._process.pid, signal.SIGKILL)
 
     async def end(self, patience_s: float) -> int:
         """Close the channel and wait for the exit code, killing the process when it takes longer.
