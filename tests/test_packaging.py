@@ -2,6 +2,7 @@
 
 import ast
 import re
+import subprocess
 import sys
 import tomllib
 from importlib.metadata import entry_points, packages_distributions
@@ -49,7 +50,7 @@ def wheel_data(root: Path, project: dict[str, Any], package: str) -> set[str]:
     command = build_py(distribution)
     command.finalize_options()
     command.analyze_manifest()
-    folder = root / tools["package-dir"][package]
+    folder = root.joinpath(*package.split(".")[1:])
     return {
         Path(found).relative_to(folder).as_posix() for found in command.find_data_files(package, str(folder))
     }
@@ -79,24 +80,37 @@ def test_the_type_checkers_folder_mirrors_the_packages(root: Path, project: dict
     assert mirrored == expected
 
 
-def test_the_wheel_carries_every_template_and_clip(root: Path, project: dict[str, Any]) -> None:
-    carried = wheel_data(root, project, "rushes.workflows")
-    workflows = root / "workflows"
-    templates = {path.relative_to(workflows).as_posix() for path in workflows.glob("*.json")}
-    assets = {
-        path.relative_to(workflows).as_posix() for path in workflows.glob("assets/**/*") if path.is_file()
+def test_the_wheel_carries_all_data_that_is_tracked(root: Path, project: dict[str, Any]) -> None:
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--", *ROOTS],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    tracked = {name for name in listed.stdout.split("\0") if name and (root / name).is_file()}
+    folders = project["tool"]["setuptools"]["package-dir"]
+    carried = {
+        f"{package.removeprefix('rushes.').replace('.', '/')}/{name}"
+        for package in project["tool"]["setuptools"]["package-data"]
+        for name in wheel_data(root, project, package)
     }
-    assert templates
-    assert assets
-    assert templates | assets <= carried
+    data = {
+        name
+        for name in tracked
+        if Path(name).suffix not in {".py", ".md"} and Path(name).name != ".gitignore"
+    }
+    assert set(folders.values()) == set(ROOTS)
+    assert sorted(data - carried) == []
 
 
-def test_the_wheel_carries_the_model_and_its_adapter(root: Path, project: dict[str, Any]) -> None:
-    carried = wheel_data(root, project, "rushes.backend")
-    shapes = root / "backend" / "checkpoints" / "shapes"
-    files = {path.relative_to(root / "backend").as_posix() for path in shapes.rglob("*") if path.is_file()}
-    assert "checkpoints/shapes/model_index.json" in files
-    assert files <= carried
+@pytest.mark.parametrize(
+    "file",
+    ["workflows/generate-shapes.json", "workflows/assets", "backend/checkpoints/shapes/model_index.json"],
+)
+def test_templates_clips_and_model_are_there_to_be_carried(root: Path, file: str) -> None:
+    assert (root / file).exists()
 
 
 def third_party_imports(root: Path) -> set[str]:
