@@ -59,7 +59,7 @@ describe("playback", () => {
     const playback = new Playback<string>();
     playback.push(part(0, 0), 0);
     const drawn = play(playback, 0, 1000);
-    expect(drawn.map(({ at }) => at)).toEqual([JITTER_MS, 133, 195, 258]);
+    expect(drawn.map(({ at }) => at)).toEqual([JITTER_MS, 123, 185, 248]);
     expect(playback.wait(1000)).toBeNull();
   });
 

@@ -47,6 +47,9 @@ const PAN_WITH_LEFT = [0, 1];
 const MIN_ZOOM = 0.1;
 const MAX_ZOOM = 2.5;
 const GLIDE_MS = 120;
+const FIT_SIDES = 72;
+const FIT_ENDS = 88;
+const FIT_LIFT = 12;
 const FAR_ZOOM = 0.6;
 const FAR_TITLE_PX = 8.5;
 const FAR_TITLE_MAX = 25;
@@ -113,7 +116,7 @@ function Flow({ onFiles }: { onFiles: DropHandlers["onFiles"] }) {
   useEffect(() => {
     const made = makeStage();
     setStage(made);
-    if (!viewOfDocument(uid).camera) requestAnimationFrame(() => made.fit());
+    if (!viewOfDocument(uid).camera) fit([], 0);
     return () => setStage(null);
   }, [uid]);
 
@@ -133,24 +136,21 @@ function Flow({ onFiles }: { onFiles: DropHandlers["onFiles"] }) {
     return { x, y, width, height };
   };
 
+  /** Shows the nodes, or all, inside the room that the toolbar and the minimap leave. */
+  const fit = (ids: readonly string[], duration: number) => {
+    const box = boxOf(ids.length ? ids : Object.keys(documentOf(uid)?.doc.graph.nodes ?? {}));
+    const room = pane.current?.getBoundingClientRect();
+    if (!box || !room) return;
+    const largest = ids.length ? 1.2 : 1;
+    const wanted = Math.min((room.width - FIT_SIDES) / box.width, (room.height - FIT_ENDS) / box.height, largest);
+    const zoom = Math.max(wanted, MIN_ZOOM);
+    const x = room.width / 2 - (box.x + box.width / 2) * zoom;
+    const y = room.height / 2 - (box.y + box.height / 2) * zoom - FIT_LIFT;
+    void flow.setViewport({ x, y, zoom }, { duration });
+  };
+
   const makeStage = (): Stage => ({
-    fit: (ids) => {
-      const all = ids?.length ? ids : Object.keys(documentOf(uid)?.doc.graph.nodes ?? {});
-      const box = boxOf(all);
-      const room = pane.current?.getBoundingClientRect();
-      if (!box || !room) return;
-      const margin = 36;
-      const top = 28;
-      const zoom = Math.min(
-        (room.width - 2 * margin) / box.width,
-        (room.height - margin - top - 24) / box.height,
-        ids?.length ? 1.2 : 1,
-      );
-      const bounded = Math.max(zoom, MIN_ZOOM);
-      const x = room.width / 2 - (box.x + box.width / 2) * bounded;
-      const y = (room.height - 24) / 2 - (box.y + box.height / 2) * bounded + (top - margin) / 2;
-      void flow.setViewport({ x, y, zoom: bounded }, { duration: GLIDE_MS });
-    },
+    fit: (ids) => fit(ids ?? [], GLIDE_MS),
     reveal: (ids) => {
       const box = boxOf(ids);
       const room = pane.current?.getBoundingClientRect();

@@ -120,12 +120,14 @@ function Header({ id, title, status, isShell }: HeaderProps) {
   );
 }
 
+const SHORTEST_SHOWN_S = 0.01;
+
 /** The right end of the header, as on a film slate: the take and how long it took. */
 function Slate({ status: { run, isRunning, takes } }: { status: NodeStatus }) {
   if (!run) return null;
   if (isRunning) return <span className="node__slate node__slate--running">{progressOf(run).text}</span>;
   if (run.isCached) return <span className="node__slate">{t("cached")}</span>;
-  if (run.seconds === null) return null;
+  if (run.seconds === null || run.seconds < SHORTEST_SHOWN_S) return null;
   return (
     <span className="node__slate">
       {takes > 1 && <span className="node__take">{t("take {n}", { n: takes })}</span>}

@@ -39,7 +39,10 @@ export async function openFile(): Promise<void> {
   input.type = "file";
   input.accept = ".json,application/json";
   input.multiple = true;
-  input.addEventListener("change", () => void openFiles([...(input.files ?? [])]));
+  input.hidden = true;
+  input.addEventListener("change", () => void openFiles([...(input.files ?? [])]).finally(() => input.remove()));
+  input.addEventListener("cancel", () => input.remove());
+  document.body.append(input);
   input.click();
 }
 

@@ -2,6 +2,7 @@ import { paramOf } from "../document/catalog";
 import type { Workflow } from "../document/schema";
 import { t } from "../i18n";
 import { ApiError, rest } from "../transport/rest";
+import type { Job } from "../wire/api";
 import { setFindings } from "./checks";
 import { documentOf } from "./documents";
 import { link } from "./link";
@@ -36,7 +37,7 @@ export async function run(uid: string, targets: readonly string[] | null = null)
   try {
     const { job } = await rest.submit(workflow, targets);
     addRun(job, uid, seeds);
-    link().subscribe(job.job_id);
+    follow(job);
     speak(t("Run queued"));
     void refresh.jobs();
     void refresh.system();
@@ -44,6 +45,11 @@ export async function run(uid: string, targets: readonly string[] | null = null)
     if (!(error instanceof ApiError)) throw error;
     refused(uid, error);
   }
+}
+
+function follow({ job_id: jobId, rollouts }: Job): void {
+  link().subscribe(jobId);
+  for (const { node_id: nodeId, keys } of rollouts) if (keys.length) link().steered(jobId, nodeId);
 }
 
 function refused(uid: string, error: ApiError): void {
@@ -92,7 +98,7 @@ export async function followAgain(jobs: Readonly<Record<string, readonly string[
       try {
         const { job, nodes, artifacts } = await rest.job(jobId);
         adoptSnapshot({ job, nodes, artifacts }, uid);
-        if (job.state === "queued" || job.state === "running") link().subscribe(jobId);
+        if (job.state === "queued" || job.state === "running") follow(job);
       } catch (error) {
         if (!(error instanceof ApiError)) throw error;
       }

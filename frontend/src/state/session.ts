@@ -40,8 +40,26 @@ export async function restoreSession(): Promise<Session["jobs"] | null> {
 }
 
 async function draftsOf(order: readonly string[]): Promise<Draft[]> {
-  const found = await Promise.all(order.map((uid) => drafts.get(uid)));
+  const found = await Promise.all(order.map(async (uid) => lastWords(uid) ?? (await drafts.get(uid))));
   return found.filter((draft): draft is Draft => draft !== undefined);
+}
+
+const lastWordsKey = (uid: string) => `rushes.last.${uid}`;
+
+/** A page that goes away has no time for the database. What it had not written yet waits in the tab's own store, which
+ * is written at once. */
+function leaveLastWords(draft: Draft): void {
+  try {
+    sessionStorage.setItem(lastWordsKey(draft.uid), JSON.stringify(draft));
+  } catch (error) {
+    if (!(error instanceof DOMException)) throw error; // full: the database has all but the last moment
+  }
+}
+
+function lastWords(uid: string): Draft | undefined {
+  const text = sessionStorage.getItem(lastWordsKey(uid));
+  sessionStorage.removeItem(lastWordsKey(uid));
+  return text === null ? undefined : (JSON.parse(text) as Draft);
 }
 
 /** Drafts with unsaved edits that no living tab holds, as after a crash. Needs Web Locks; plain HTTP has none. */
@@ -71,15 +89,20 @@ export function keepSession(): void {
   const claimed = new Set<string>(useDocuments.getState().order);
   let timer: ReturnType<typeof setTimeout> | null = null;
 
+  const changed = (): Draft[] => {
+    const { order, documents } = useDocuments.getState();
+    return order.flatMap((uid, index) => {
+      const open = documents[uid];
+      return open && kept.get(uid) !== open ? [{ ...open, at: Date.now(), order: index }] : [];
+    });
+  };
   const write = () => {
     if (timer !== null) clearTimeout(timer);
     timer = null;
-    const { order, documents } = useDocuments.getState();
-    for (const [index, uid] of order.entries()) {
-      const open = documents[uid];
-      if (!open || kept.get(uid) === open) continue;
-      kept.set(uid, open);
-      void drafts.put({ ...open, at: Date.now(), order: index });
+    const { documents } = useDocuments.getState();
+    for (const draft of changed()) {
+      kept.set(draft.uid, documents[draft.uid]);
+      void drafts.put(draft);
     }
     for (const uid of kept.keys()) {
       if (documents[uid]) continue;
@@ -100,7 +123,10 @@ export function keepSession(): void {
   useRuns.subscribe((state, before) => {
     if (state.byDocument !== before.byDocument) writeSession();
   });
-  window.addEventListener("pagehide", write);
+  window.addEventListener("pagehide", () => {
+    for (const draft of changed()) leaveLastWords(draft);
+    write();
+  });
   document.addEventListener("visibilitychange", () => document.visibilityState === "hidden" && write());
   write();
   writeSession();

@@ -328,6 +328,9 @@ self.addEventListener("message", ({ data }: MessageEvent<ToWorker>) => {
       return tick();
     case "subscribe":
       return connection.subscribe(data.jobId);
+    case "steered":
+      streamOf(data.jobId, data.nodeId).playback.isLive = true;
+      return;
     case "send":
       return send(data.message);
     case "control":

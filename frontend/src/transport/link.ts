@@ -31,6 +31,10 @@ export class Link {
     this.post({ op: "subscribe", jobId });
   }
 
+  steered(jobId: string, nodeId: string): void {
+    this.post({ op: "steered", jobId, nodeId });
+  }
+
   forget(jobId: string): void {
     this.post({ op: "forget", jobId });
   }

@@ -48,6 +48,8 @@ export type ToWorker =
   /** With reduced motion a preview is a still: the last picture of its loop. */
   | { op: "motion"; isReduced: boolean }
   | { op: "subscribe"; jobId: string }
+  /** A person steers this rollout: its delay matters more than every frame. */
+  | { op: "steered"; jobId: string; nodeId: string }
   | { op: "send"; message: ClientMessage }
   | { op: "control"; control: LiveControl }
   | { op: "attach"; surface: number; key: string; canvas: OffscreenCanvas }

@@ -13,9 +13,9 @@ export interface Frame<Picture> {
 }
 
 /** Time the first frame waits for its followers, and what is left in hand when nothing is late. */
-export const JITTER_MS = 70;
+export const JITTER_MS = 60;
 const FAST_RATE = 1.1;
-const SLACK_LIMIT_MS = 110;
+const SLACK_LIMIT_MS = 90;
 const SLACKS_KEPT = 6;
 
 /** Plays frames at their fps.

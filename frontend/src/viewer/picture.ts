@@ -59,12 +59,23 @@ function streamOf(run: Run | null, nodeId: string): Picture | null {
   };
 }
 
+/** What an output node made of this node's picture in the same run: the finished clip in place of the last preview. */
+function finishedBy(run: Run | null, doc: Workflow, catalog: Catalog, nodeId: string): Picture | null {
+  if (!run) return null;
+  for (const { from, to } of Object.values(edgesOf(doc))) {
+    const isOutput = catalog[doc.graph.nodes[to[0]]?.type ?? ""]?.is_output;
+    const made = isOutput && from[0] === nodeId ? artifactOf(run, to[0], false) : null;
+    if (made?.kind === "video") return made;
+  }
+  return null;
+}
+
 /** A node shows its own artifact or stream; an output that has none yet in this run shows what feeds it. */
 function pictureOf(state: RunsState, uid: string, doc: Workflow, catalog: Catalog, nodeId: string): Picture | null {
   const own = shownRun(state, uid, nodeId);
   const latest = latestRun(state, uid);
   const isBehind = latest !== null && own !== latest && isActive(latest);
-  const mine = artifactOf(own, nodeId, isBehind) ?? streamOf(own, nodeId);
+  const mine = artifactOf(own, nodeId, isBehind) ?? finishedBy(own, doc, catalog, nodeId) ?? streamOf(own, nodeId);
   if (!catalog[doc.graph.nodes[nodeId]?.type ?? ""]?.is_output) return mine;
   if (mine && !isBehind) return mine;
   if (latest && isActive(latest)) {
