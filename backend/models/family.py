@@ -90,6 +90,9 @@ class Components(Protocol):
     def join_caches(self, caches: Sequence[RingKVCache]) -> RingKVCache | JoinedRings:
         """Several histories with equal clocks as one batch, in order; nothing is copied for good."""
 
+    def rotate_past(self, cache: RingKVCache | JoinedRings, height: int, width: int) -> None:
+        """Prepare what the next `predict` for latents of height x width cells would prepare of the past."""
+
     def encode_video(self, frames: Tensor) -> Tensor:
         """uint8 [F, H, W, 3] -> latent [1, C, T, h, w]"""
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
+from rushes.backend.engine.capture import captured
+
 if TYPE_CHECKING:
     from rushes.backend.models.adapters.adapter import Adapter
     from rushes.backend.models.family import Components
@@ -42,18 +44,21 @@ class Forward:
 class Forwarder:
     """Runs forwards of one checkpoint, several as one batch.
 
-    State: the joined texts and adapters of the last batch, since they stay the same from step to step.
+    State: the joined texts and adapters of the last batch, since they stay the same from step to step; on a
+        GPU the recorded forwards.
     """
 
     def __init__(self, components: Components) -> None:
         self._components = components
+        self._captured = captured(components)
         self._joined: dict[str, tuple[Hashable, Any]] = {}
         self._held: Sequence[Forward] = ()
 
     def run(self, forwards: Sequence[Forward]) -> list[Tensor]:
         """Velocities [branches, C, T, h, w] of each, in order; all must agree on shape, cache and commit."""
         rows = [forward.branches for forward in forwards]
-        velocity = self._components.predict(
+        predict = self._captured or self._components.predict
+        velocity = predict(
             torch.cat([_repeat(f.latent, f.branches) for f in forwards]),
             _joined_sigma(forwards),
             self._text(forwards),

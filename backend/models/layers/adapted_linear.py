@@ -44,10 +44,16 @@ class AdaptedLinear(nn.Linear):
     adapter_name: str = ""
 
     def forward(self, x: Tensor, adapters: LaneAdapters | None = None) -> Tensor:
-        base = F.linear(x, self.weight, self.bias)
+        return self.adapted(F.linear(x, self.weight, self.bias), x, adapters)
+
+    def adapted(self, base: Tensor, x: Tensor, adapters: LaneAdapters | None) -> Tensor:
+        """What this layer made of x, with the delta added that `adapters` hold for it."""
         if adapters is None or self.adapter_name not in adapters.deltas:
             return base
         return adapters.deltas[self.adapter_name].add_to(base, x)
+
+    def is_adapted(self, adapters: LaneAdapters | None) -> bool:
+        return adapters is not None and self.adapter_name in adapters.deltas
 
 
 def name_adapted_layers(model: nn.Module) -> None:

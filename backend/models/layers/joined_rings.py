@@ -39,6 +39,21 @@ class JoinedRings:
         pairs = [ring.extended(layer, past, lane_keys, lane_values) for ring, lane_keys, lane_values in parts]
         return torch.cat([pair[0] for pair in pairs]), torch.cat([pair[1] for pair in pairs])
 
+    @property
+    def is_full(self) -> bool:
+        return self._rings[0].is_full
+
+    def memory(self) -> tuple[int, ...]:
+        return tuple(place for ring in self._rings for place in ring.memory())
+
+    @property
+    def is_past_rotated(self) -> bool:
+        return all(ring.is_past_rotated for ring in self._rings)
+
+    def rotate_past(self, past: Rotary) -> None:
+        for ring in self._rings:
+            ring.rotate_past(past)
+
     def begin(self, start_frame: int, frame_count: int) -> None:
         for ring in self._rings:
             ring.begin(start_frame, frame_count)

@@ -106,6 +106,31 @@ class RingKVCache:
         self._values[layer, :, kept:end] = values
         return self._rotated[layer, :, :end], self._values[layer, :, :end]
 
+    @property
+    def is_full(self) -> bool:
+        """Whether a read returns as many frames from now on, in the same memory."""
+        return self.frames >= self.sink_frames + self.window_frames
+
+    def memory(self) -> tuple[int, ...]:
+        """Where keys and values lie. A read of a full cache depends on nothing else but their contents,
+        once `rotate_past` was called; it moves when a larger chunk than ever is read."""
+        room = self._keys.shape[2], self._rotated.shape[2]
+        return self._rotated.data_ptr(), self._values.data_ptr(), *room
+
+    @property
+    def is_past_rotated(self) -> bool:
+        """Whether no layer has to be rotated before its next read."""
+        return self._rotated_layers == self.shape.layers
+
+    def rotate_past(self, past: Rotary) -> None:
+        """Do now, for every layer, what `extended` would do in the first read after a commit."""
+        self._check_readable(0)
+        kept = self._kept_tokens
+        self._make_room(kept)
+        for layer in range(self._rotated_layers, self.shape.layers):
+            self._rotated[layer, :, :kept] = rotate(self._keys[layer, :, :kept], past)
+        self._rotated_layers = self.shape.layers
+
     def begin(self, start_frame: int, frame_count: int) -> None:
         """Start to commit `frame_count` latent frames from `start_frame`, which must be the clock."""
         self._check_readable(0)

@@ -119,6 +119,10 @@ class WanComponents:
         return caches[0] if len(caches) == 1 else JoinedRings(caches)
 
     @torch.no_grad()
+    def rotate_past(self, cache: RingKVCache | JoinedRings, height: int, width: int) -> None:
+        self._transformer.rotate_past(cache, height // self.facts.patch, width // self.facts.patch)
+
+    @torch.no_grad()
     def encode_video(self, frames: Tensor) -> Tensor:
         video = frames.to(self.device).permute(3, 0, 1, 2)[None].float() / 127.5 - 1
         return self._vae.normalised(self._vae.encode(video.to(self.dtype)).float())
@@ -155,8 +159,12 @@ class WanComponents:
         return self._keys(keys.to(self.device))
 
 
-def build_components(folder: Path, facts: CheckpointFacts, *, device: str, precision: str) -> WanComponents:
-    """Errors: FamilyError for a precision, a config or a part that does not fit; TensorFileError."""
+def build_components(
+    folder: Path, facts: CheckpointFacts, *, device: str, precision: str, use_kernels: bool = True
+) -> WanComponents:
+    """`use_kernels` False leaves plain PyTorch where our own kernels could run.
+
+    Errors: FamilyError for a precision, a config or a part that does not fit; TensorFileError."""
     if precision not in DTYPES:
         raise FamilyError(f"precision must be one of {', '.join(DTYPES)}, got {precision}")
     on, dtype = torch.device(device), DTYPES[precision]
@@ -167,6 +175,7 @@ def build_components(folder: Path, facts: CheckpointFacts, *, device: str, preci
     transformer.use_attention(
         choose_attention(case_of(transformer.proj_out.weight, config.attention_head_dim))
     )
+    transformer.use_kernels(use_kernels and transformer.can_use_kernels)
     vae_config = WanVaeConfig.from_json(_read(folder / "vae" / "config.json"))
     vae = load_module(lambda: WanVae(vae_config), folder / "vae", device=on, dtype=dtype)
     keys = None

@@ -1,7 +1,8 @@
 """Wan's transformer: patches of a latent in, velocity out; parameters named as diffusers names them."""
 
 import math
-from typing import cast
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, cast
 
 import torch
 import torch.nn.functional as F
@@ -22,6 +23,9 @@ from rushes.backend.models.wan.blocks import (
     small_normal,
 )
 from rushes.backend.models.wan.transformer_config import WanTransformerConfig
+
+if TYPE_CHECKING:
+    from rushes.backend.models.wan.fused import FusedBlocks
 
 __all__ = ["TextKV", "TextRows", "WanTransformer", "WanTransformerConfig"]
 
@@ -66,8 +70,8 @@ class WanTransformer(nn.Module):
         text [B, L, text_dim], TextRows or TextKV; keys [B, T, dim], embedded, added to the time embedding of
         each latent frame; attention_mask bool [tokens, tokens] or [B, 1, tokens, tokens], True attends.
         Tokens are ordered time, height, width. Returns [B, out_channels, T, H, W] in the dtype computed in.
-    State: none of its own. With `cache`, self-attention also sees the cached frames; with `commit` the keys
-        and values of this latent are appended to it.
+    State: none of its own, but for the choice of kernels. With `cache`, self-attention also sees the cached
+        frames; with `commit` the keys and values of this latent are appended to it.
     Errors: ValueError for a latent that does not divide into patches, a timestep of another length, adapters
         for another number of lanes.
     """
@@ -82,6 +86,7 @@ class WanTransformer(nn.Module):
         patch_volume = config.patch_size[0] * config.patch_size[1] * config.patch_size[2]
         self.proj_out = AdaptedLinear(dim, config.out_channels * patch_volume)
         self.scale_shift_table = nn.Parameter(small_normal(1, 2, dim))
+        self._fused: FusedBlocks | None = None
         name_adapted_layers(self)
 
     def forward(  # noqa: PLR0913 - one forward serves training, denoising and rollouts
@@ -99,7 +104,6 @@ class WanTransformer(nn.Module):
         grid = self._grid(latent)
         if adapters is not None and adapters.lanes != latent.shape[0]:
             raise ValueError(f"adapters must be for {latent.shape[0]} lanes, got {adapters.lanes}")
-        tokens = grid[0] * grid[1] * grid[2]
         embedded = self.condition_embedder.embed_time(_grouped(timestep, grid), adapters)
         if keys is not None:
             embedded = _add_keys(embedded, keys, grid)
@@ -108,17 +112,22 @@ class WanTransformer(nn.Module):
             text = self.text_kv(text, adapters)
 
         rotary, history = self._positions(latent, grid, cache, commit)
-        x = self._patches(latent)
-        x = x.unflatten(1, (embedded.shape[1], tokens // embedded.shape[1]))
         inputs = BlockInputs(text, rotary, attention_mask, history, adapters)
-        for block in self.blocks:
-            x = block(x, modulation, inputs)
+        if self._fused is None or torch.is_grad_enabled() or torch.compiler.is_compiling():
+            x = self._plain(self._patches(latent), embedded, modulation, inputs)
+        else:
+            x = self._fused.forward(self._patch_rows(latent, grid), embedded, modulation, inputs)
         if cache is not None and commit:
             cache.end()
-
-        shift, scale = (self.scale_shift_table[None] + embedded.float().unsqueeze(2)).unsqueeze(3).unbind(2)
-        x = modulated_norm(x, scale, shift, self.config.eps).flatten(1, 2)
         return self._unpatched(self.proj_out(x, adapters), grid)
+
+    def _plain(self, x: Tensor, embedded: Tensor, modulation: Tensor, inputs: BlockInputs) -> Tensor:
+        groups = embedded.shape[1]
+        x = x.unflatten(1, (groups, x.shape[1] // groups))
+        for block in self.blocks:
+            x = block(x, modulation, inputs)
+        shift, scale = (self.scale_shift_table[None] + embedded.float().unsqueeze(2)).unsqueeze(3).unbind(2)
+        return modulated_norm(x, scale, shift, self.config.eps).flatten(1, 2)
 
     def text_kv(self, text: Tensor | TextRows, adapters: LaneAdapters | None = None) -> TextKV:
         """Keys and values of a prompt for every layer; they do not change from step to step."""
@@ -128,10 +137,34 @@ class WanTransformer(nn.Module):
         layers = tuple(block.attn2.key_value(embedded, adapters) for block in blocks)
         return TextKV(layers, log_count)
 
+    def rotate_past(self, cache: RingKVCache | JoinedRings, height: int, width: int) -> None:
+        """Turn all past keys by their positions now; height and width count tokens."""
+        if not cache.is_past_rotated:
+            cache.rotate_past(self._past(cache, height, width))
+
     def use_attention(self, choice: AttentionChoice) -> None:
         """Take another choice of attention backends than plain SDPA, in every layer."""
         for block in cast(list[WanBlock], self.blocks):
             block.attn1.choice = block.attn2.choice = choice
+
+    def use_kernels(self, are_used: bool = True) -> None:
+        """Run the blocks through our own kernels wherever gradients are off, or no longer so.
+
+        Errors: ValueError for a config that they are not made for.
+        """
+        if not are_used:
+            self._fused = None
+            return
+        from rushes.backend.models.wan.fused import FusedBlocks  # needs Triton, which not every machine has
+
+        blocks = cast(list[WanBlock], self.blocks)
+        self._fused = FusedBlocks(blocks, self.scale_shift_table, self.config.eps)
+
+    @property
+    def can_use_kernels(self) -> bool:
+        """Whether they are made for this config and for where the weights are."""
+        is_there = self.proj_out.weight.is_cuda and find_spec("triton") is not None
+        return is_there and self.config.cross_attn_norm
 
     def _grid(self, latent: Tensor) -> tuple[int, int, int]:
         sizes, patch = latent.shape[2:], self.config.patch_size
@@ -156,12 +189,22 @@ class WanTransformer(nn.Module):
         if commit:
             cache.begin(cache.frames, frames)
         rotary = rotary_3d(cache.kept_frames + positions, height, width, head_dim)
-        past = rotary_3d(cache.frame_positions(), height, width, head_dim)
-        return rotary, History(cache, past, commit)
+        return rotary, History(cache, self._past(cache, height, width), commit)
+
+    def _past(self, cache: RingKVCache | JoinedRings, height: int, width: int) -> Rotary:
+        return rotary_3d(cache.frame_positions(), height, width, self.config.attention_head_dim)
 
     def _patches(self, latent: Tensor) -> Tensor:
         weight = self.patch_embedding.weight
         return self.patch_embedding(latent.to(weight.dtype)).flatten(2).transpose(1, 2).contiguous()
+
+    def _patch_rows(self, latent: Tensor, grid: tuple[int, int, int]) -> Tensor:
+        """What `_patches` makes, as one matrix product."""
+        weight, (_, height, width) = self.patch_embedding.weight, grid
+        depth, tall, wide = self.config.patch_size
+        cells = latent.to(weight.dtype).unflatten(4, (width, wide)).unflatten(3, (height, tall))
+        rows = cells.unflatten(2, (-1, depth)).permute(0, 2, 4, 6, 1, 3, 5, 7).flatten(4).flatten(1, 3)
+        return F.linear(rows, weight.flatten(1), self.patch_embedding.bias)
 
     def _unpatched(self, x: Tensor, grid: tuple[int, int, int]) -> Tensor:
         x = x.unflatten(1, grid).unflatten(-1, (*self.config.patch_size, -1))
