@@ -4,4 +4,6 @@ from __future__ import annotations
 
 
 class RushesError(Exception):
-    """ComfyUI shows its text on the node."""
+    """ComfyUI shows its text on the node, under the name of its class."""
+
+    __module__ = "rushes"
