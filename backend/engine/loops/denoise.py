@@ -11,6 +11,7 @@ from torch import Tensor
 from rushes.backend.engine.failures import JobFault
 from rushes.backend.engine.loops.editing import Edit
 from rushes.backend.engine.loops.forward import Forward, Stack
+from rushes.backend.engine.loops.fused_step import fused_step, has_step_kernel
 from rushes.backend.engine.loops.guidance import Guidance
 from rushes.backend.engine.loops.samplers import Sampler, SamplerHistory, clean_of
 
@@ -71,6 +72,7 @@ class DenoiseLoop:
 
     def __init__(self, task: DenoiseTask) -> None:
         self.task = task
+        self._is_fused = has_step_kernel(task.sampler, task.noise.device)
 
     def init(self) -> DenoiseState:
         task, sigma = self.task, self.task.sigmas[0]
@@ -91,6 +93,11 @@ class DenoiseLoop:
     def advance(self, state: DenoiseState, velocity: Tensor) -> None:
         """velocity [branches, C, T, h, w]"""
         task, index = self.task, state.step_index
+        if self._is_fused:
+            between = task.sigmas[index], task.sigmas[index + 1]
+            state.latent, state.clean = fused_step(state.latent, velocity, between, task.guidance, task.edit)
+            state.step_index = index + 1
+            return
         sigma, combined = task.sigmas[index], task.guidance.combine(velocity)
         if task.edit is not None:
             clean = task.edit.clean(task.edit.model_input(state.latent), combined, sigma)

@@ -19,6 +19,7 @@ from torch import Tensor
 from rushes.backend.engine.loops.control import ControlState, Snapshot, Update
 from rushes.backend.engine.loops.denoise import finite, frame_sigma
 from rushes.backend.engine.loops.forward import Forward, Forwarder, Stack
+from rushes.backend.engine.loops.fused_step import fused_step, has_step_kernel
 from rushes.backend.engine.loops.guidance import Guidance
 from rushes.backend.engine.loops.pacing import Pacer
 from rushes.backend.engine.loops.samplers import Sampler, SamplerHistory, clean_of
@@ -147,6 +148,7 @@ class RolloutLoop:
     def __init__(self, task: RolloutTask, components: Components) -> None:
         self.task = task
         self._components = components
+        self._is_fused = has_step_kernel(task.sampler, components.device)
 
     def init(self) -> RolloutState:
         task, (_, height, width) = self.task, self.task.latent_size
@@ -205,7 +207,7 @@ class RolloutLoop:
         state.history = SamplerHistory()
         state.step_index = 0
         state.phase = "denoise"
-        state.pacer.begin(now_s)
+        state.pacer.begin(now_s, self.chunk_frames(state, state.chunk_index))
         return snapshot
 
     def prepare(self, state: RolloutState) -> Forward:
@@ -222,8 +224,12 @@ class RolloutLoop:
             return
         assert state.latent is not None
         task, index = self.task, state.step_index
-        clean = clean_of(state.latent, task.guidance.combine(velocity), task.sigmas[index])
-        state.latent = task.sampler.step(state.latent, clean, task.sigmas, index, state.history)
+        if self._is_fused:
+            between = task.sigmas[index], task.sigmas[index + 1]
+            state.latent, _ = fused_step(state.latent, velocity, between, task.guidance)
+        else:
+            clean = clean_of(state.latent, task.guidance.combine(velocity), task.sigmas[index])
+            state.latent = task.sampler.step(state.latent, clean, task.sigmas, index, state.history)
         state.step_index = index + 1
         if state.step_index == task.step_count:
             self._hand_over(state)
@@ -252,8 +258,7 @@ class RolloutLoop:
 
     def sent(self, state: RolloutState, part: Part, now_s: float) -> None:
         """The part is on its way to viewers."""
-        if part.part_index == 0:
-            state.pacer.first_part(now_s, self.chunk_frames(state, part.chunk.index))
+        state.pacer.sent(now_s, part.frames.shape[0], is_first=part.part_index == 0)
 
     def chunk_frames(self, state: RolloutState, chunk_index: int) -> int:
         """Pixel frames of a chunk: the very first latent frame of a video is one frame."""
