@@ -83,7 +83,7 @@ def _warm_up(roots: Sequence[Path], device: str, folder: Path, inbox: Inbox, ann
         return
     wanted = "fp32" if device == "cpu" else "bf16"
     precision = wanted if wanted in facts.precisions else facts.precisions[0]
-    inbox.put(warm_up_job(facts, precision, folder))
+    inbox.put(warm_up_job(facts, precision, folder, is_recorded=device == "cuda"))
 
 
 def _parse(argv: Sequence[str]) -> argparse.Namespace:

@@ -10,11 +10,18 @@ from rushes.compiler.ir.facts import CheckpointFacts
 from rushes.compiler.ir.spec import Attr, LoopSpec, PipelineSpec, StageSpec, sorted_attrs, spec_to_json
 
 JOB_ID: Final = "warm-up"
-SIGMAS: Final = (1.0, 0.0)
+ONE_STEP: Final = (1.0, 0.0)
+TWO_STEPS: Final = (1.0, 0.5, 0.0)
+"""A forward is recorded when its like comes a second time."""
 
 
-def warm_up_job(facts: CheckpointFacts, precision: str, output_dir: Path) -> SubmitJob:
-    """One step of a short clip, and a rollout of two chunks where the checkpoint makes such."""
+def warm_up_job(
+    facts: CheckpointFacts, precision: str, output_dir: Path, *, is_recorded: bool = False
+) -> SubmitJob:
+    """One step of a short clip, and a rollout of two chunks where the checkpoint makes such.
+
+    Where forwards are recorded: the checkpoint's own clip, and steps enough for its recording.
+    """
     stages: list[StageSpec | LoopSpec] = [
         _stage(
             "load_model",
@@ -27,21 +34,23 @@ def warm_up_job(facts: CheckpointFacts, precision: str, output_dir: Path) -> Sub
             },
         ),
         _stage("encode_text", {"model": "model"}, {"conditioning": "text"}, {"text": "warm up"}),
-        *_clip(facts),
+        *_clip(facts, is_recorded),
     ]
     if "rollout" in facts.capabilities:
-        stages.extend(_rollout(facts))
+        stages.extend(_rollout(facts, is_recorded))
     spec = PipelineSpec(tuple(stages), outputs=())
     return SubmitJob(JOB_ID, spec_to_json(spec), {}, str(output_dir))
 
 
-def _clip(facts: CheckpointFacts) -> list[StageSpec | LoopSpec]:
+def _clip(facts: CheckpointFacts, is_recorded: bool) -> list[StageSpec | LoopSpec]:
+    frame_count = facts.frame_count_default if is_recorded else 1 + facts.temporal
+    sampling = {**_sampling(facts, is_recorded), "frame_count": frame_count, "denoise_strength": 1.0}
     denoised = _loop(
         "denoise",
         {"model": "model", "conditioning": "text"},
         {"latent": "latent"},
-        {**_sampling(facts), "frame_count": 1 + facts.temporal, "denoise_strength": 1.0},
-        trip_count=1,
+        sampling,
+        trip_count=2 if is_recorded else 1,
     )
     decoded = _stage(
         "decode", {"model": "model", "latent": "latent"}, {"video": "clip"}, {"fps": float(facts.fps)}
@@ -53,15 +62,15 @@ def _clip(facts: CheckpointFacts) -> list[StageSpec | LoopSpec]:
         "denoise",
         {"model": "model", "conditioning": "text", "start": "start"},
         {"latent": "again"},
-        {**_sampling(facts), "frame_count": 1 + facts.temporal, "denoise_strength": 1.0},
-        trip_count=1,
+        sampling,
+        trip_count=2 if is_recorded else 1,
     )
     return [denoised, decoded, encoded, shown, again]
 
 
-def _rollout(facts: CheckpointFacts) -> list[StageSpec | LoopSpec]:
+def _rollout(facts: CheckpointFacts, is_recorded: bool) -> list[StageSpec | LoopSpec]:
     attrs: dict[str, Attr] = {
-        **_sampling(facts),
+        **_sampling(facts, is_recorded),
         "mode": "kv",
         "chunk_latent_frames": facts.chunk_latent_frames,
         "sink_frames": 0,
@@ -78,10 +87,10 @@ def _rollout(facts: CheckpointFacts) -> list[StageSpec | LoopSpec]:
     ]
 
 
-def _sampling(facts: CheckpointFacts) -> dict[str, Attr]:
+def _sampling(facts: CheckpointFacts, is_recorded: bool) -> dict[str, Attr]:
     return {
         "seed": 0,
-        "sigmas": SIGMAS,
+        "sigmas": TWO_STEPS if is_recorded else ONE_STEP,
         "sampler": facts.samplers[0],
         "guidance_scale": 1.0,
         "fps": float(facts.fps),

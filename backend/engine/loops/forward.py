@@ -54,6 +54,11 @@ class Forwarder:
         self._joined: dict[str, tuple[Hashable, Any]] = {}
         self._held: Sequence[Forward] = ()
 
+    @property
+    def recording_count(self) -> int:
+        """How many kinds of forward are replayed."""
+        return self._captured.recording_count if self._captured is not None else 0
+
     def run(self, forwards: Sequence[Forward]) -> list[Tensor]:
         """Velocities [branches, C, T, h, w] of each, in order; all must agree on shape, cache and commit."""
         rows = [forward.branches for forward in forwards]
