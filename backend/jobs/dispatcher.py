@@ -387,8 +387,7 @@ class Dispatcher:
         try:
             await self._worker.start()
         except RuntimeError as error:
-            LOG.error("the worker could not be started: %s", error)
-            self._log.append({"type": "worker.broken", "message": str(error)})
+            LOG.error("the worker could not be started: %s", error)  # its events end, and that is told
 
     async def _pump(self) -> None:
         async for message in self._worker.events():
