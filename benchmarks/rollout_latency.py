@@ -89,7 +89,7 @@ class Live:
     latencies_s: list[float] = field(default_factory=list)
     gaps_s: list[float] = field(default_factory=list)
     made_s: list[float] = field(default_factory=list)
-    buffered_s: list[float] = field(default_factory=list)
+    early_s: list[float] = field(default_factory=list)
     frames: int = 0
     seconds: float = 0.0
     stalls: int = 0
@@ -137,10 +137,11 @@ async def live(client: AsyncClient, stream: EventStream, seconds: float, key_eve
             continue
         frame_count, now_s = decoded(received), time.perf_counter()
         await stream.ack(message)
-        result.buffered_s.append(max(0.0, viewer.next_s - now_s))
+        early_s = max(0.0, viewer.next_s - now_s)
         shown_s = viewer.show(frame_count, now_s)
         began_s = began_s or now_s
         if message.part_index == 0:
+            result.early_s.append(early_s)
             result.made_s.append(message.made_ms / 1000)
             result.gaps_s.extend([now_s - last_s] if last_s else [])
             last_s = now_s
@@ -217,7 +218,7 @@ async def measure(options: argparse.Namespace) -> dict[str, Any]:
         "key_to_picture_s": asdict(Distribution.of(steered.latencies_s)),
         "chunk_gap_s": asdict(Distribution.of(steered.gaps_s)),
         "chunk_made_s": asdict(Distribution.of(steered.made_s)),
-        "part_early_s": asdict(Distribution.of(steered.buffered_s)),
+        "chunk_early_s": asdict(Distribution.of(steered.early_s)),
         "live_frames_per_second": steered.frames / steered.seconds,
         "live_stalls": steered.stalls,
     }

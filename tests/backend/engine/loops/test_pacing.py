@@ -7,14 +7,20 @@ import pytest
 from rushes.backend.engine.loops.pacing import Pacer
 
 
+def send(pacer, now_s, frames):
+    """All parts of a chunk at once."""
+    for part in range(frames // 4):
+        pacer.sent(now_s, 4, is_first=part == 0)
+
+
 def play(pacer, took_s, chunks, frames=12, now_s=0.0):
     """Make chunks as the pacer says; when each began and when its first part left."""
     times = []
     for _ in range(chunks):
         began_s = max(now_s, pacer.not_before_s)
-        pacer.begin(began_s)
+        pacer.begin(began_s, frames)
         now_s = began_s + took_s
-        pacer.first_part(now_s, frames)
+        send(pacer, now_s, frames)
         times.append((began_s, now_s))
     return times
 
@@ -47,16 +53,27 @@ def test_a_late_chunk_moves_the_viewers_clock_and_is_not_caught_up():
     pacer = Pacer(16.0)
     play(pacer, took_s=0.2, chunks=20)
     due_s = pacer.due_s
-    pacer.begin(due_s)
-    pacer.first_part(due_s + 0.5, 12)
+    pacer.begin(due_s, 12)
+    send(pacer, due_s + 0.5, 12)
 
     assert pacer.due_s == pytest.approx(due_s + 0.5 + 0.75)
+
+
+def test_a_part_that_is_late_in_the_middle_of_a_chunk_moves_the_clock_too():
+    pacer = Pacer(16.0)
+    pacer.begin(0.0, 12)
+    pacer.sent(0.2, 4, is_first=True)
+    assert pacer.not_before_s == pytest.approx(0.2 + 0.75 - pacer.lead_s)
+    pacer.sent(0.65, 4, is_first=False)
+    pacer.sent(0.65, 4, is_first=False)
+
+    assert pacer.due_s == pytest.approx(0.65 + 0.5)
 
 
 def test_jitter_widens_the_lead():
     pacer = Pacer(16.0)
     for index in range(40):
-        pacer.begin(0.0)
-        pacer.first_part(0.2 if index % 2 else 0.3, 12)
+        pacer.begin(0.0, 12)
+        send(pacer, 0.2 if index % 2 else 0.3, 12)
 
     assert pacer.lead_s > 0.3
