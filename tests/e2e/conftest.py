@@ -11,6 +11,7 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from playwright.sync_api import Browser, Error, Page, Playwright, sync_playwright
@@ -88,8 +89,8 @@ def _launch(playwright: Playwright) -> Browser:
         _unavailable(f"no Chromium could be started: {error.message.splitlines()[0]}")
 
 
-def _unavailable(reason: str) -> None:
-    """A machine without a browser skips; continuous integration never does."""
+def _unavailable(reason: str) -> NoReturn:
+    """A machine without a browser or an editor skips; continuous integration never does."""
     if os.environ.get("CI"):
         pytest.fail(reason)
     pytest.skip(reason)

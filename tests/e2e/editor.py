@@ -73,7 +73,7 @@ class Preview:
 
 def picture_of(data_url: str) -> Picture:
     image = Image.open(io.BytesIO(base64.b64decode(data_url.partition(",")[2]))).convert("RGB")
-    return np.asarray(image, dtype=np.float32) / 255
+    return np.asarray(image, dtype=np.float32) / np.float32(255)
 
 
 class Editor:

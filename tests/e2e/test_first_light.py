@@ -154,7 +154,7 @@ def test_a_workflow_saved_as_a_file_opens_as_it_was(editor: Editor, page: Page) 
     with page.expect_file_chooser() as chooser:
         editor.press("Control+o")
     chooser.value.set_files(saved)
-    expect(page.get_by_role("tab")).to_have_count(2)
+    expect(page.get_by_test_id("tab")).to_have_count(2)
     expect(editor.node("generate").get_by_role("heading")).to_have_text("Hero shot")
     expect(prompt).to_have_value("a small green star moves up over sand")
     assert _graph_on_export(editor, page) == document["graph"]
@@ -189,7 +189,7 @@ def test_a_workflow_saved_on_the_server_comes_back_with_its_version(editor: Edit
     expect(page.get_by_test_id("notice")).to_contain_text("version 2")
     editor.press("w")
     page.get_by_test_id("panel-workflows").locator("[data-workflow]").first.click()
-    expect(page.get_by_role("tab")).to_have_count(2)
+    expect(page.get_by_test_id("tab")).to_have_count(2)
     expect(editor.node("prompt").get_by_label("text", exact=True)).to_have_value(
         "a large blue ring stays still over sand"
     )
@@ -214,6 +214,19 @@ def test_run_to_here_makes_only_what_the_node_needs(editor: Editor, page: Page) 
     expect(overlay.get_by_test_id("clip")).to_be_visible(timeout=60_000)
     editor.expect_run("completed")
     expect(editor.node_of_type("edit_video")).to_have_attribute("data-state", "idle")
+
+
+def test_stop_ends_a_run_within_a_step_and_the_next_one_is_whole(editor: Editor, page: Page) -> None:
+    editor.open_template("all-five")
+    editor.node("generate").get_by_role("button", name="New seed").click()
+    editor.run()
+    expect(editor.node("generate")).to_have_attribute("data-state", "running", timeout=60_000)
+    page.get_by_test_id("stop").click()
+    editor.expect_run("cancelled", timeout_s=15)
+    expect(editor.node("save").get_by_test_id("clip")).to_have_count(0)
+    editor.node("look").hover()
+    editor.node("look").get_by_role("button", name="Run to here").click()
+    expect(editor.node("look").get_by_test_id("clip")).to_be_visible(timeout=60_000)
 
 
 def test_an_uploaded_picture_is_chosen_and_shown(editor: Editor, root: Path) -> None:

@@ -31,6 +31,7 @@ export function App() {
   if (uid === null) return <div className="boot" role="status" aria-label={t("Opening")} />;
   return (
     <div className="shell">
+      <PageTitle uid={uid} />
       <TopBar uid={uid} />
       <main className="shell__middle">
         <LeftRail />
@@ -47,6 +48,16 @@ export function App() {
       <Overlays />
       <LiveRegion />
     </div>
+  );
+}
+
+function PageTitle({ uid }: { uid: string }) {
+  const title = useDocuments((state) => state.documents[uid]?.doc.title) || t("Untitled");
+  return (
+    <>
+      <title>{`${title} · Rushes`}</title>
+      <h1 className="is-unseen">{title}</h1>
+    </>
   );
 }
 

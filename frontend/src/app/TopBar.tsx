@@ -66,12 +66,12 @@ const mainMenu = (uid: string): MenuItem[] => [
 function Tabs() {
   const order = useDocuments((state) => state.order);
   return (
-    <div className="tabs" role="tablist" aria-label={t("Open workflows")}>
+    <nav className="tabs" aria-label={t("Open workflows")}>
       {order.map((uid) => (
         <Tab key={uid} uid={uid} />
       ))}
       <Button isSmall icon="plus" label={t("New workflow (Alt N)")} onClick={() => newDocument(t("Untitled"))} />
-    </div>
+    </nav>
   );
 }
 
@@ -103,8 +103,8 @@ function Tab({ uid }: { uid: string }) {
       ) : (
         <button
           type="button"
-          role="tab"
-          aria-selected={isActive}
+          aria-current={isActive ? "page" : undefined}
+          data-testid="tab"
           className="tab__name"
           title={t("{title}: double-click to rename", { title })}
           onClick={() => activate(uid)}

@@ -36,7 +36,7 @@ export const NodeFrame = memo(function NodeFrame({ id, selected }: NodeProps<Flo
   if (!node || !layout) return null;
 
   const title = titleOf(node, type);
-  const isMissing = !type && hasCatalog;
+  const isMissing = !type && hasCatalog && node.type !== SUBGRAPH;
   const error = errorOf(status);
   return (
     <article
@@ -58,6 +58,8 @@ export const NodeFrame = memo(function NodeFrame({ id, selected }: NodeProps<Flo
     </article>
   );
 });
+
+const SUBGRAPH = "subgraph";
 
 function useLayout(uid: string, id: string): NodeLayout | null {
   const catalog = useServer((state) => state.catalog);

@@ -1,4 +1,5 @@
 import { titleOf } from "../document/catalog";
+import { outermost } from "../document/ways";
 import { t } from "../i18n";
 import { useFindings } from "../state/checks";
 import { useDocuments } from "../state/documents";
@@ -24,7 +25,7 @@ export function useProblems(uid: string): Problem[] {
     key: `${finding.code}-${index}`,
     severity: finding.severity,
     message: finding.message,
-    nodeId: finding.node_id,
+    nodeId: finding.node_id === null ? null : outermost(finding.node_id),
   }));
   if (run?.state === "failed" && run.error) {
     found.unshift({ key: run.jobId, severity: "error", message: run.error.message, nodeId: run.error.node_id });

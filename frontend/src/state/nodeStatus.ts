@@ -1,6 +1,7 @@
 import type { Diagnostic } from "../wire/api";
 import { useChecks } from "./checks";
-import { type NodeRun, shownRun, useRuns } from "./runs";
+import { isWithin } from "../document/ways";
+import { nodeIn, type NodeRun, shownRun, useRuns } from "./runs";
 
 /** What there is to say about one node: findings of the compiler and of its last run. */
 export interface NodeStatus {
@@ -12,7 +13,7 @@ export interface NodeStatus {
 
 export function useNodeFindings(uid: string, nodeId: string): readonly Diagnostic[] {
   const text = useChecks((state) => {
-    const found = state.checks[uid]?.diagnostics.filter((finding) => finding.node_id === nodeId);
+    const found = state.checks[uid]?.diagnostics.filter((finding) => finding.node_id !== null && isWithin(finding.node_id, nodeId));
     return found?.length ? JSON.stringify(found) : "";
   });
   return text ? (JSON.parse(text) as Diagnostic[]) : NONE;
@@ -22,7 +23,7 @@ const NONE: readonly Diagnostic[] = [];
 
 export function useNodeStatus(uid: string, nodeId: string): NodeStatus {
   const findings = useNodeFindings(uid, nodeId);
-  const run = useRuns((state) => shownRun(state, uid, nodeId)?.nodes[nodeId] ?? null);
+  const run = useRuns((state) => nodeIn(shownRun(state, uid, nodeId), nodeId));
   const isActive = useRuns((state) => shownRun(state, uid, nodeId)?.state === "running");
   const takes = useRuns((state) => state.takes[uid]?.[nodeId] ?? 0);
   return { findings, run, isRunning: isActive && run?.state === "running", takes };

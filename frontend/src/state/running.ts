@@ -1,13 +1,14 @@
 import { paramOf } from "../document/catalog";
 import type { Workflow } from "../document/schema";
+import { outermost } from "../document/ways";
 import { t } from "../i18n";
 import { ApiError, rest } from "../transport/rest";
 import type { Job } from "../wire/api";
 import { setFindings } from "./checks";
 import { documentOf } from "./documents";
-import { link } from "./link";
+import { link, recall } from "./link";
 import { notify, speak } from "./notices";
-import { activeRuns, adoptSnapshot, addRun, type Run, useRuns } from "./runs";
+import { activeRuns, addRun, type Run, useRuns } from "./runs";
 import { catalogNow, refresh } from "./server";
 import { stage } from "./stage";
 
@@ -56,7 +57,7 @@ function refused(uid: string, error: ApiError): void {
   if (error.diagnostics.length) setFindings(uid, error.diagnostics);
   const first = error.diagnostics.find((finding) => finding.severity === "error");
   notify(first ? first.message : error.message, "error");
-  if (first?.node_id) stage()?.reveal([first.node_id]);
+  if (first?.node_id) stage()?.reveal([outermost(first.node_id)]);
 }
 
 const stopping = new Set<string>();
@@ -95,13 +96,8 @@ export async function cancel(jobId: string): Promise<void> {
 export async function followAgain(jobs: Readonly<Record<string, readonly string[]>>): Promise<void> {
   for (const [uid, jobIds] of Object.entries(jobs)) {
     for (const jobId of [...jobIds].reverse()) {
-      try {
-        const { job, nodes, artifacts } = await rest.job(jobId);
-        adoptSnapshot({ job, nodes, artifacts }, uid);
-        if (job.state === "queued" || job.state === "running") follow(job);
-      } catch (error) {
-        if (!(error instanceof ApiError)) throw error;
-      }
+      const detail = await recall(jobId, uid);
+      if (detail && (detail.job.state === "queued" || detail.job.state === "running")) follow(detail.job);
     }
   }
 }

@@ -1,5 +1,6 @@
 import { create } from "zustand";
 import type { LiveStats, QuietEvent } from "../transport/messages";
+import { isWithin, outermost } from "../document/ways";
 import type { Artifact, Job, JobError, JobProgress, JobRollout, JobSnapshot, NodeProgress } from "../wire/api";
 
 export interface NodeRun {
@@ -77,6 +78,16 @@ export function latestRun(state: Runs, uid: string): Run | null {
 export const activeRuns = (state: Runs, uid: string): Run[] =>
   (state.byDocument[uid] ?? []).map((jobId) => state.runs[jobId]).filter((run): run is Run => !!run && isActive(run));
 
+/** How a node stands in a run. A subgraph stands as the node inside it that matters most: one at work, one that failed,
+ * else the last. */
+export function nodeIn(run: Run | null, nodeId: string): NodeRun | null {
+  if (!run) return null;
+  const own = run.nodes[nodeId];
+  if (own) return own;
+  const within = Object.entries(run.nodes).flatMap(([way, node]) => (isWithin(way, nodeId) ? [node] : []));
+  return within.find(({ state }) => state === "running") ?? within.find(({ error }) => error) ?? within.at(-1) ?? null;
+}
+
 export function shownRun(state: Runs, uid: string, nodeId: string): Run | null {
   const jobId = state.shown[uid]?.[nodeId];
   return jobId === undefined ? null : (state.runs[jobId] ?? null);
@@ -103,7 +114,9 @@ export function addRun(job: Job, uid: string | null, seeds: Run["seeds"] = {}): 
   useRuns.setState((state) => {
     const runs = { ...state.runs, [run.jobId]: run };
     if (uid === null) return { runs };
-    const kept = [run.jobId, ...(state.byDocument[uid] ?? []).filter((id) => id !== run.jobId)].slice(0, RUNS_KEPT);
+    const all = [run.jobId, ...(state.byDocument[uid] ?? []).filter((id) => id !== run.jobId)];
+    const kept = all.slice(0, RUNS_KEPT);
+    for (const old of all.slice(RUNS_KEPT)) delete runs[old];
     return {
       runs,
       byDocument: { ...state.byDocument, [uid]: kept },
@@ -120,8 +133,11 @@ function withoutFailed(state: Runs, uid: string): Record<string, string> {
 
 export const dropRun = (jobId: string): void =>
   useRuns.setState((state) => {
-    const { [jobId]: _dropped, ...runs } = state.runs;
-    return { runs };
+    const { [jobId]: dropped, ...runs } = state.runs;
+    const uid = dropped?.uid;
+    if (uid === null || uid === undefined) return { runs };
+    const kept = (state.byDocument[uid] ?? []).filter((id) => id !== jobId);
+    return { runs, byDocument: { ...state.byDocument, [uid]: kept } };
   });
 
 /** Fills a run from the server's snapshot, as after a reload or a broken connection. */
@@ -267,6 +283,7 @@ function patchNode(jobId: string, nodeId: string, change: (node: NodeRun) => Nod
 
 /** From now on the node shows this run, unless a newer one has already reached it. */
 function show(jobId: string, nodeId: string): void {
+  if (outermost(nodeId) !== nodeId) show(jobId, outermost(nodeId));
   useRuns.setState((state) => {
     const uid = state.runs[jobId]?.uid;
     if (uid === null || uid === undefined || state.shown[uid]?.[nodeId] === jobId) return state;

@@ -17,7 +17,7 @@ export default function DialogHost({ title, children }: { title: string; childre
               <Icon name="close" />
             </Dialog.Close>
           </header>
-          <div className="dialog__body">{children}</div>
+          <div className="dialog__body" tabIndex={0}>{children}</div>
         </Dialog.Popup>
       </Dialog.Portal>
     </Dialog.Root>

@@ -266,11 +266,20 @@ export interface CatalogReply {
   nodes: Record<string, NodeType>;
 }
 
-/** A workflow to compile, or to run. */
-export interface SubmitRequest {
+/** A workflow to check. */
+export interface CompileRequest {
   workflow: Record<string, JsonValue>;
   /** Run only these nodes and what they need; null is every output. */
   targets?: ReadonlyArray<string> | null;
+}
+
+/** A workflow to run. */
+export interface JobRequest {
+  workflow: Record<string, JsonValue>;
+  /** Run only these nodes and what they need; null is every output. */
+  targets?: ReadonlyArray<string> | null;
+  /** How frames of rollouts travel; rgb24 is exact and large. */
+  chunk_encoding?: "jpeg" | "rgb24";
 }
 
 /** What a run is predicted to cost. */
