@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,14 +13,18 @@ from . import labels
 from .declarations import Declaration
 from .events import RESUMED, Event, EventStream
 from .failure import RushesError
-from .fragment import Fragment, MediaFile
+from .fragment import Fragment, MediaFile, merge
 from .server import Place, Server, connect
 from .settings import Settings
 
 CANCEL_S = 3.0
 OVER = frozenset({"completed", "failed", "cancelled"})
+ENDINGS = frozenset(f"job.{state}" for state in OVER)
 STEPPING = frozenset({"sampling", "rollout"})
 """Categories whose nodes take steps; the progress bar is made of theirs."""
+
+
+Catalog = Mapping[str, Declaration]
 
 
 class Watcher(Protocol):
@@ -45,36 +49,48 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What to run, which of its nodes' file is wanted, and the folder it goes to."""
+    """What to run, which of its nodes' file is wanted, the folder it goes to, and who looks on."""
 
     fragment: Fragment
     node_id: str
     folder: Path
+    watcher: Watcher
 
 
-async def run(order: Order, settings: Settings, catalog: Mapping[str, Declaration], watcher: Watcher) -> Made:
-    """Run it to the end. When this is cancelled, so is the job.
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Files by node id. `failure`: why others are missing."""
 
-    Errors: RushesError for a server that cannot be reached, refuses, fails at the job or goes away.
+    made: Mapping[str, Made]
+    failure: str | None
+
+    def of(self, node_id: str, title: str) -> Made:
+        """Errors: RushesError when it was not made."""
+        if node_id in self.made:
+            return self.made[node_id]
+        raise RushesError(self.failure or labels.nothing_made(title))
+
+
+async def run(orders: Sequence[Order], settings: Settings, catalog: Catalog) -> Outcome:
+    """Run all of them as one job, where what they share is there once. When this is cancelled, so is the job.
+
+    Errors: RushesError for a server that cannot be reached, refuses or goes away.
     """
-    place = _placed(order.fragment, catalog)
-    async with connect(settings, place) as server:
+    fragment = merge(order.fragment for order in orders)
+    async with connect(settings, placed(fragment, catalog)) as server:
         await server.get("/system")  # the plainest answer to whether one is there and lets us in
-        await _bring(server, order.fragment)
+        await _bring(server, fragment)
         events = EventStream(server)
         await events.open()
         try:
-            progress = _Progress(order.fragment, catalog, watcher)
-            detail = await _run_job(server, events, order.fragment, progress)
+            detail = await _run_job(server, events, fragment, [_Progress(order, catalog) for order in orders])
         finally:
             await events.close()
-        for artifact in detail["artifacts"]:
-            if artifact["node_id"] == order.node_id:
-                return await _fetch(server, artifact, order.folder)
-    raise RushesError(labels.nothing_made(place(order.node_id) or order.node_id))
+        return await _outcome(server, detail, {order.node_id: order.folder for order in orders})
 
 
-def _placed(fragment: Fragment, catalog: Mapping[str, Declaration]) -> Place:
+def placed(fragment: Fragment, catalog: Catalog) -> Place:
+    """Words for the nodes of a fragment."""
     titles = {node_id: labels.display_name(catalog[node.type_id].title) for node_id, node in fragment.nodes}
 
     def place(node_id: str | None) -> str | None:
@@ -103,15 +119,17 @@ async def _upload(server: Server, file: MediaFile) -> None:
 
 
 async def _run_job(
-    server: Server, events: EventStream, fragment: Fragment, progress: _Progress
+    server: Server, events: EventStream, fragment: Fragment, watching: Sequence[_Progress]
 ) -> Mapping[str, Any]:
+    """The job as it is when it is over."""
     job = await server.submit(fragment.to_document(labels.DOCUMENT_TITLE))
     job_id = job["job_id"]
     try:
         _check_ends(job)
         async for event in events.follow(job_id):
-            progress.note(event)
-            detail = await _outcome(server, job_id, event)
+            for progress in watching:
+                progress.note(event)
+            detail = await _ended(server, job_id, event)
             if detail is not None:
                 return detail
     except (asyncio.CancelledError, RushesError):
@@ -126,23 +144,31 @@ def _check_ends(job: Mapping[str, Any]) -> None:
             raise RushesError(labels.endless())
 
 
-async def _outcome(server: Server, job_id: str, event: Event) -> Mapping[str, Any] | None:
-    """The job with its artifacts once it is over, None before. Errors: RushesError unless it completed."""
+async def _ended(server: Server, job_id: str, event: Event) -> Mapping[str, Any] | None:
+    """The job once it is over, None before. Errors: RushesError when it never will be."""
     if event.type == "worker.broken":
         raise RushesError(labels.worker_broken(event.header["message"]))
     if event.type == RESUMED:
         jobs = await server.get("/jobs?limit=1000")
         if all(job["job_id"] != job_id for job in jobs["jobs"]):
             raise RushesError(labels.forgotten(server.settings.url))
-    elif event.type not in ("job.completed", "job.failed", "job.cancelled"):
+    elif event.type not in ENDINGS:
         return None
     detail: Mapping[str, Any] = await server.get(f"/jobs/{job_id}")
-    state, error = detail["job"]["state"], detail["error"]
-    if state == "failed":
-        raise RushesError(labels.failed(server.place(error["node_id"]), error["message"]))
-    if state == "cancelled":
-        raise RushesError(labels.cancelled())
-    return detail if state in OVER else None
+    return detail if detail["job"]["state"] in OVER else None
+
+
+async def _outcome(server: Server, detail: Mapping[str, Any], folders: Mapping[str, Path]) -> Outcome:
+    """A job of which a part failed still has the files of the rest."""
+    made = {}
+    for artifact in detail["artifacts"]:
+        node_id = artifact["node_id"]
+        if node_id in folders:
+            made[node_id] = await _fetch(server, artifact, folders[node_id])
+    error = detail["error"]
+    if error is not None:
+        return Outcome(made, labels.failed(server.place(error["node_id"]), error["message"]))
+    return Outcome(made, labels.cancelled() if detail["job"]["state"] == "cancelled" else None)
 
 
 async def _cancel(server: Server, job_id: str) -> None:
@@ -167,19 +193,21 @@ async def _fetch(server: Server, artifact: Mapping[str, Any], folder: Path) -> M
 
 
 class _Progress:
-    """Shares of the nodes that take steps, as one growing share; previews as they come."""
+    """For one order: the shares of its nodes that take steps, as one growing share, and their previews."""
 
-    def __init__(self, fragment: Fragment, catalog: Mapping[str, Declaration], watcher: Watcher) -> None:
-        self._watcher = watcher
+    def __init__(self, order: Order, catalog: Catalog) -> None:
+        self._watcher = order.watcher
         self._shares = {
             node_id: 0.0
-            for node_id, node in fragment.nodes
+            for node_id, node in order.fragment.nodes
             if any(out.type == "VIDEO" for out in catalog[node.type_id].outputs)
             and catalog[node.type_id].category in STEPPING
         }
 
     def note(self, event: Event) -> None:
         header = event.header
+        if header.get("node_id") not in self._shares:
+            return
         if event.type in ("preview.frame", "chunk.frames") and header["encoding"] == "jpeg":
             self._watcher.previewed(event.pictures)
         elif event.type == "node.finished":
@@ -189,6 +217,6 @@ class _Progress:
             self._advance(header["node_id"], (header["chunk_index"] + steps) / header["chunk_count"])
 
     def _advance(self, node_id: str, share: float) -> None:
-        if node_id in self._shares and share > self._shares[node_id]:
+        if share > self._shares[node_id]:
             self._shares[node_id] = min(share, 1.0)
             self._watcher.progressed(sum(self._shares.values()) / len(self._shares))

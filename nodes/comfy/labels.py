@@ -45,7 +45,7 @@ def unreachable(url: str, settings_path: str) -> str:
 def lost(url: str) -> str:
     return (
         f"The Rushes server at {url} stopped answering while it was at work. Start it again with\n\n"
-        f"    {START_COMMAND}\n\nand queue again."
+        f"    {START_COMMAND}\n\n(it goes on with what it had begun) and queue again."
     )
 
 
@@ -95,10 +95,6 @@ def endless() -> str:
         "This rollout has no end, and ComfyUI waits for the end. Set its chunk_count above 0, or run it in "
         "Rushes' own editor."
     )
-
-
-def live_keys() -> str:
-    return "ComfyUI sends no live keys. Give the rollout an action script in place of live actions."
 
 
 def nothing_made(title: str) -> str:

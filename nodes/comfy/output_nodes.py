@@ -1,6 +1,6 @@
 """ComfyUI nodes that run: they send the fragment on their wire to the server and hand on what was made.
 
-They are async: ComfyUI starts all that are ready at once, so the server may compute them as one batch.
+They are async: ComfyUI starts all that are ready at once, and those go to the server as one job.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from .declarations import Declaration, Param, Socket
 from .graph_nodes import added, class_name
 from .incoming import as_wire
 from .settings import read_settings
+from .together import Together
 
 Answer = dict[str, Any]
 Inputs = dict[str, dict[str, Any]]
@@ -27,14 +28,15 @@ class RunningNode:
 
     catalog: ClassVar[Mapping[str, Declaration]]
     choices: ClassVar[Choices]
+    together: ClassVar[Together]
     FUNCTION = "run"
 
     async def make(self, writer: Declaration, given: Mapping[str, Any]) -> job.Made:
         """Run what is connected with the catalog's `writer` at its end. Errors: RushesError."""
         node, fragment = added(writer, given, self.catalog)
-        order = job.Order(fragment, node.node_id, host.temp_folder())
         display = host.NodeDisplay()
-        return await host.attend(job.run(order, read_settings(), self.catalog, display), display)
+        order = job.Order(fragment, node.node_id, host.temp_folder(), display)
+        return await host.attend(self.together.run(order, read_settings()), display)
 
 
 def shown(path: Path, made: job.Made, kind: str) -> Answer:
@@ -101,13 +103,14 @@ OUTPUTS: Mapping[str, type[CatalogOutput]] = {
 
 
 def output_node(
-    declaration: Declaration, catalog: Mapping[str, Declaration], choices: Choices
+    declaration: Declaration, catalog: Mapping[str, Declaration], choices: Choices, together: Together
 ) -> type[CatalogOutput]:
     """The class ComfyUI makes its node of."""
     content = {
         "declaration": declaration,
         "catalog": catalog,
         "choices": choices,
+        "together": together,
         "CATEGORY": f"{labels.MENU}/{declaration.category}",
         "DESCRIPTION": declaration.doc,
         "VALIDATE_INPUTS": classmethod(forms.accept_unknown_choices(declaration)),
@@ -185,7 +188,8 @@ RENDERERS: Mapping[str, type[RenderNode]] = {
 
 
 def render_node(
-    base: type[RenderNode], catalog: Mapping[str, Declaration], choices: Choices
+    base: type[RenderNode], catalog: Mapping[str, Declaration], choices: Choices, together: Together
 ) -> type[RenderNode]:
     """The class ComfyUI makes its node of."""
-    return type(f"Rushes{base.__name__}", (base,), {"catalog": catalog, "choices": choices})
+    content = {"catalog": catalog, "choices": choices, "together": together}
+    return type(f"Rushes{base.__name__}", (base,), content)
