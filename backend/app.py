@@ -118,7 +118,7 @@ def _services(
     program = f"rushes {version('rushes')}"
     return Services(
         version=version("rushes"),
-        catalog=catalog.to_json(),
+        catalog=catalog,
         submitter=Submitter(catalog, models, assets, dispatcher, program=program),
         dispatcher=dispatcher,
         models=models,

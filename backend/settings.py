@@ -12,7 +12,7 @@ from typing import Literal
 import platformdirs
 
 from .artifacts.assets import UploadLimits
-from .jobs.dispatcher import DispatchLimits
+from .jobs.requests import DispatchLimits
 
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = 8190

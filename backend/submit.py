@@ -14,8 +14,9 @@ from rushes.compiler.ir.diagnostics import Diagnostic
 from rushes.compiler.ir.facts import AdapterFacts, CheckpointFacts, Target
 
 from .artifacts.assets import AssetLibrary
-from .jobs.dispatcher import Dispatcher, NewJob
+from .jobs.dispatcher import Dispatcher
 from .jobs.record import JobRecord
+from .jobs.requests import ChunkEncoding, NewJob
 from .models.content_id import content_id
 from .models.registry import find_adapters, find_checkpoints
 
@@ -77,7 +78,12 @@ class Submitter:
         target = await self._target()
         return await asyncio.to_thread(compile_workflow, document, self._catalog, target, targets=targets)
 
-    async def submit(self, document: Mapping[str, Any], targets: Sequence[str] | None) -> Submission:
+    async def submit(
+        self,
+        document: Mapping[str, Any],
+        targets: Sequence[str] | None,
+        chunk_encoding: ChunkEncoding = "jpeg",
+    ) -> Submission:
         """Errors: Draining, QueueFull, FamilyError."""
         compiled = await self.compile(document, targets)
         if compiled.spec is None:
@@ -96,6 +102,7 @@ class Submitter:
                 "params": resolve_params(document, self._catalog),
                 "spec_hash": compiled.spec.spec_hash,
             },
+            chunk_encoding=chunk_encoding,
         )
         return Submission(await self._dispatcher.submit(new), compiled.diagnostics)
 

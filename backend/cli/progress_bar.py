@@ -20,7 +20,8 @@ class ProgressBar:
     def show(self, event: ServerEvent) -> None:
         match event:
             case JobQueued():
-                self._draw(f"queued, {event.position} before it")
+                waits = f"queued, {event.position} before it" if event.position else "waiting for the worker"
+                self._draw(waits)
             case NodeStarted():
                 self._draw(event.node_id)
             case JobProgress():

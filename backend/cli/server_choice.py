@@ -16,6 +16,7 @@ from rushes.compiler.ir.spec import PipelineSpec
 from ..app import run_server
 from ..client import AsyncClient
 from ..jobs.ports import WorkerMessage
+from ..jobs.requests import ChunkEncoding
 from ..settings import Settings, SettingsError, Wishes, load_settings
 from .refusal import refuse
 
@@ -76,6 +77,7 @@ class IdleWorker:
         assets: Mapping[str, Path],
         output_dir: Path,
         metadata: Mapping[str, Any],
+        chunk_encoding: ChunkEncoding = "jpeg",
     ) -> None:
         raise RuntimeError("this server runs nothing")
 

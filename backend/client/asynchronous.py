@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 from urllib.parse import quote
 
 import aiohttp
@@ -84,8 +84,15 @@ class AsyncClient:
     ) -> CompileReply:
         return await self._send(CompileReply, "POST", "/compile", json=_workflow_body(document, targets))
 
-    async def submit(self, document: Mapping[str, Any], targets: Sequence[str] | None = None) -> JobReply:
-        return await self._send(JobReply, "POST", "/jobs", json=_workflow_body(document, targets))
+    async def submit(
+        self,
+        document: Mapping[str, Any],
+        targets: Sequence[str] | None = None,
+        *,
+        chunk_encoding: Literal["jpeg", "rgb24"] = "jpeg",
+    ) -> JobReply:
+        body = _workflow_body(document, targets) | {"chunk_encoding": chunk_encoding}
+        return await self._send(JobReply, "POST", "/jobs", json=body)
 
     async def job(self, job_id: str) -> JobDetailReply:
         return await self._get(JobDetailReply, f"/jobs/{job_id}")

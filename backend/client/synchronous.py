@@ -7,7 +7,7 @@ import threading
 from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from ..wire.v1.bodies import (
     AdaptersReply,
@@ -75,8 +75,14 @@ class Client:
     def compile(self, document: Mapping[str, Any], targets: Sequence[str] | None = None) -> CompileReply:
         return self._run(self._client.compile(document, targets))
 
-    def submit(self, document: Mapping[str, Any], targets: Sequence[str] | None = None) -> JobReply:
-        return self._run(self._client.submit(document, targets))
+    def submit(
+        self,
+        document: Mapping[str, Any],
+        targets: Sequence[str] | None = None,
+        *,
+        chunk_encoding: Literal["jpeg", "rgb24"] = "jpeg",
+    ) -> JobReply:
+        return self._run(self._client.submit(document, targets, chunk_encoding=chunk_encoding))
 
     def job(self, job_id: str) -> JobDetailReply:
         return self._run(self._client.job(job_id))

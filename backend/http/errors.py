@@ -10,8 +10,8 @@ from aiohttp import web
 from ..artifacts.assets import AssetNotFound
 from ..artifacts.finished import ArtifactNotFound
 from ..artifacts.refusal import FileRefused
-from ..jobs.dispatcher import Draining, QueueFull
 from ..jobs.record import JobNotFound, JobStateError
+from ..jobs.requests import Draining, QueueFull
 from ..jobs.workflow_store import VersionConflict, WorkflowNotFound
 from ..models.family import FamilyError
 from .refusal import HttpRefused

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from aiohttp import web
+
+from rushes.compiler.ir.declaration import Catalog
 
 from ..artifacts.assets import AssetLibrary
 from ..artifacts.finished import ArtifactStore
@@ -21,7 +21,7 @@ class Services:
     """Made in `app.py`, shared by every resource."""
 
     version: str
-    catalog: Mapping[str, Any]
+    catalog: Catalog
     submitter: Submitter
     dispatcher: Dispatcher
     models: ModelFolders

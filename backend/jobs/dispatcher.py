@@ -8,7 +8,7 @@ import shutil
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -39,7 +39,6 @@ from .queue import (
 )
 from .record import (
     JobFailure,
-    JobNotFound,
     JobOutcome,
     JobProgram,
     JobRecord,
@@ -47,6 +46,7 @@ from .record import (
     JobStateError,
     new_job_id,
 )
+from .requests import Control, DispatchLimits, Draining, NewJob, QueueFull, WorkerFacts
 from .rollouts import check_control, list_outputs, list_rollouts
 
 LOG = logging.getLogger(__name__)
@@ -56,58 +56,6 @@ _STATE_OF: Mapping[str, JobState] = {
     "job.failed": "failed",
     "job.cancelled": "cancelled",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class NewJob:
-    """A compiled workflow, ready to be queued."""
-
-    spec: PipelineSpec
-    document: Mapping[str, Any]
-    targets: tuple[str, ...] | None = None
-    title: str | None = None
-    diagnostics: tuple[Mapping[str, Any], ...] = ()
-    metadata: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Control:
-    """One live update of a rollout; see the wire's `job.control`."""
-
-    job_id: str
-    node_id: str
-    seq: int
-    wanted_chunk: int | None = None
-    keys: tuple[str, ...] | None = None
-    prompt: str | None = None
-    stop: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class WorkerFacts:
-    """What `worker.ready` said last; None before."""
-
-    device: str | None = None
-    device_name: str | None = None
-    torch: str | None = None
-    death_count: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class DispatchLimits:
-    """At most `running_max` jobs are in the worker, endless ones counted; `queued_max` wait."""
-
-    running_max: int = 4
-    queued_max: int = 10_000
-    attempts_max: int = 2
-
-
-class QueueFull(RuntimeError):
-    """The queue takes no more."""
-
-
-class Draining(RuntimeError):
-    """The server is about to end and takes no new jobs."""
 
 
 class Dispatcher:
@@ -125,7 +73,7 @@ class Dispatcher:
         files: JobFiles,
         *,
         runs_dir: Path,
-        limits: DispatchLimits = DispatchLimits(),
+        limits: DispatchLimits,
     ) -> None:
         self._database = database
         self._log = log
@@ -207,7 +155,9 @@ class Dispatcher:
             attempt=0,
             created_at=self._clock(),
         )
-        program = JobProgram(new.document, spec_to_json(new.spec), new.diagnostics, new.metadata)
+        program = JobProgram(
+            new.document, spec_to_json(new.spec), new.diagnostics, new.metadata, new.chunk_encoding
+        )
         async with self._lock:
             await self._database.run(partial(store.insert_job, job=job, program=program))
             self._live[job.job_id] = job
@@ -349,6 +299,7 @@ class Dispatcher:
             assets=await self._files.locate(_asset_names(spec)),
             output_dir=output_dir,
             metadata=program.metadata,
+            chunk_encoding=program.chunk_encoding,
         )
 
     async def _requeue(self, command: Requeue) -> None:
@@ -497,6 +448,3 @@ def _renamed(header: Mapping[str, Any]) -> Mapping[str, Any]:
 def _plain(error: Exception) -> str:
     text = str(error) or "no further word"
     return f"{type(error).__name__}: {text}"
-
-
-__all__ = ["Control", "DispatchLimits", "Dispatcher", "Draining", "JobNotFound", "NewJob", "QueueFull"]

@@ -8,6 +8,8 @@ from typing import Any, Protocol
 
 from rushes.compiler.ir.spec import PipelineSpec
 
+from .requests import ChunkEncoding
+
 
 class WorkerMessage(Protocol):
     """One event of the engine: `header["type"]` names its kind."""
@@ -35,6 +37,7 @@ class JobWorker(Protocol):
         assets: Mapping[str, Path],
         output_dir: Path,
         metadata: Mapping[str, Any],
+        chunk_encoding: ChunkEncoding = "jpeg",
     ) -> None: ...
     async def cancel(self, job_id: str) -> None: ...
     async def control(  # noqa: PLR0913

@@ -79,6 +79,7 @@ class JobProgram:
     diagnostics: tuple[Mapping[str, Any], ...]
     metadata: Mapping[str, Any]
     """Embedded in every artifact."""
+    chunk_encoding: Literal["jpeg", "rgb24"] = "jpeg"
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,6 +43,7 @@ def insert_job(connection: Connection, job: JobRecord, program: JobProgram) -> N
             spec=json.dumps(program.spec),
             diagnostics=json.dumps(program.diagnostics),
             metadata=json.dumps(program.metadata),
+            chunk_encoding=program.chunk_encoding,
         )
     )
 
@@ -91,6 +92,7 @@ def read_program(connection: Connection, job_id: str) -> JobProgram:
         spec=json.loads(row.spec),
         diagnostics=tuple(json.loads(row.diagnostics)),
         metadata=json.loads(row.metadata),
+        chunk_encoding=row.chunk_encoding,
     )
 
 

@@ -35,6 +35,7 @@ job_programs = Table(
     Column("spec", Text, nullable=False),
     Column("diagnostics", Text, nullable=False),
     Column("metadata", Text, nullable=False),
+    Column("chunk_encoding", String, nullable=False),
 )
 
 counters = Table(

@@ -6,8 +6,9 @@ from collections.abc import Awaitable, Callable
 
 from pydantic import TypeAdapter, ValidationError
 
-from ..jobs.dispatcher import Control, Dispatcher
+from ..jobs.dispatcher import Dispatcher
 from ..jobs.record import JobNotFound, JobStateError
+from ..jobs.requests import Control
 from ..jobs.rollouts import ControlRefused
 from ..wire.v1 import commands as wire
 from ..wire.v1.events import ErrorMessage, Hello

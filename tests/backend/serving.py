@@ -67,6 +67,7 @@ class Submitted:
     assets: Mapping[str, Path]
     output_dir: Path
     metadata: Mapping[str, Any]
+    chunk_encoding: str
 
 
 @dataclass
@@ -106,10 +107,11 @@ class ScriptedWorker:
         assets: Mapping[str, Path],
         output_dir: Path,
         metadata: Mapping[str, Any],
+        chunk_encoding: str = "jpeg",
     ) -> None:
         if self.state != "ready":
             raise RuntimeError(f"a ready worker was expected, it is {self.state}")
-        job = Submitted(job_id, spec, assets, output_dir, metadata)
+        job = Submitted(job_id, spec, assets, output_dir, metadata, chunk_encoding)
         self.submitted.append(job)
         self.say("job.started", job_id=job_id)
         if self.on_submit is not None:

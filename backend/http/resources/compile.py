@@ -5,12 +5,12 @@ from __future__ import annotations
 from rushes.compiler.compile import explain
 
 from ...present import present_diagnostics
-from ...wire.v1.bodies import CompileEstimate, CompileReply, SubmitRequest
+from ...wire.v1.bodies import CompileEstimate, CompileReply, CompileRequest
 from ..route import Call, Route
 
 
 async def compile_workflow(call: Call) -> CompileReply:
-    asked = await call.body(SubmitRequest)
+    asked = await call.body(CompileRequest)
     compiled = await call.services.submitter.compile(asked.workflow, asked.targets)
     diagnostics = present_diagnostics(found.to_json() for found in compiled.diagnostics)
     spec = compiled.spec
@@ -36,7 +36,7 @@ ROUTES = (
         method="POST",
         path="/compile",
         handler=compile_workflow,
-        body=SubmitRequest,
+        body=CompileRequest,
         reply=CompileReply,
         summary="Check a workflow and show the program it becomes; runs nothing.",
     ),

@@ -16,9 +16,9 @@ from ...wire.v1.bodies import (
     ArtifactsReply,
     JobDetailReply,
     JobReply,
+    JobRequest,
     JobsReply,
     JobWorkflowReply,
-    SubmitRequest,
 )
 from ...wire.v1.records import Job
 from ..reading import read_whole_number
@@ -27,10 +27,10 @@ from ..route import Call, Route
 
 
 async def submit_job(call: Call) -> JobReply:
-    asked = await call.body(SubmitRequest)
+    asked = await call.body(JobRequest)
     if call.services.dispatcher.worker_state == "broken":
         raise HttpRefused(503, "E_WORKER_BROKEN", "the worker cannot be started; see the server's log")
-    submission = await call.services.submitter.submit(asked.workflow, asked.targets)
+    submission = await call.services.submitter.submit(asked.workflow, asked.targets, asked.chunk_encoding)
     diagnostics = present_diagnostics(found.to_json() for found in submission.diagnostics)
     if submission.job is None:
         first = next(found for found in diagnostics if found.severity == "error")
@@ -94,7 +94,7 @@ ROUTES = (
         method="POST",
         path="/jobs",
         handler=submit_job,
-        body=SubmitRequest,
+        body=JobRequest,
         reply=JobReply,
         status=201,
         summary="Queue a workflow; 422 with diagnostics when it does not compile.",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import Field
 
 from .diagnostics import Diagnostic, JobError
@@ -9,14 +11,22 @@ from .model import JsonObject, WireModel
 from .records import Adapter, Artifact, Asset, Checkpoint, Job, NodeProgress, Template, Workflow
 
 
-class SubmitRequest(WireModel):
-    """A workflow to compile, or to run."""
+class CompileRequest(WireModel):
+    """A workflow to check."""
 
     workflow: JsonObject
     targets: tuple[str, ...] | None = Field(
         default=None,
         max_length=256,
         description="Run only these nodes and what they need; null is every output.",
+    )
+
+
+class JobRequest(CompileRequest):
+    """A workflow to run."""
+
+    chunk_encoding: Literal["jpeg", "rgb24"] = Field(
+        default="jpeg", description="How frames of rollouts travel; rgb24 is exact and large."
     )
 
 

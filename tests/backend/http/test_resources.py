@@ -60,6 +60,21 @@ async def test_the_catalog_is_not_sent_again_to_who_has_it(tmp_path: Path):
             assert response.status == 304
 
 
+async def test_the_schema_of_workflows_knows_the_node_types(tmp_path: Path):
+    async with serving(tmp_path) as serve:
+        async with serve.session.get(serve.url("/workflow-schema")) as response:
+            schema = json.loads(await response.text())
+        assert "params.generate_video" in schema["$defs"]
+
+
+async def test_frames_of_a_rollout_may_be_asked_for_as_they_are(tmp_path: Path):
+    async with serving(tmp_path) as serve:
+        document = template("rollout-shapes")
+        _, reply = await serve.post("/jobs", {"workflow": document, "chunk_encoding": "rgb24"})
+        await serve.until_state(reply["job"]["job_id"], "running")
+        assert serve.worker.submitted[0].chunk_encoding == "rgb24"
+
+
 async def test_a_model_file_that_arrives_later_is_listed(tmp_path: Path):
     async with serving(tmp_path) as serve:
         folder = tmp_path / "checkpoints" / "shapes" / "adapters"

@@ -9,7 +9,7 @@ import pytest
 
 from rushes.backend.database import Database, DatabaseError
 from rushes.backend.jobs import store
-from rushes.backend.jobs.dispatcher import DispatchLimits
+from rushes.backend.jobs.requests import DispatchLimits
 from tests.backend.serving import ScriptedWorker, Submitted, run_to_the_end, serving, until_true
 
 
