@@ -61,6 +61,15 @@ class VideoWriter:
             self._mux(frame)
             self._frame_count += 1
 
+    def write(self, frames: Frames) -> WrittenFile:
+        """All frames at once. Leaves nothing behind when that fails."""
+        try:
+            self.push(frames)
+            return self.close()
+        except BaseException:
+            self.abandon()
+            raise
+
     def close(self) -> WrittenFile:
         if self._container is None:
             raise ValueError("a video must have at least one frame, got none")

@@ -18,9 +18,7 @@ def _written(call: StageCall, shown: Clip | Stream) -> WrittenFile:
         return shown.sink(call.index, VideoWriter).close()
     if shown.fps == 0.0:
         return write_image(call.job.output_path("preview", call.node_id, ".png"), shown.frames[0], None)
-    writer = open_writer(call.job, call.spec, shown.fps)
-    writer.push(shown.frames)
-    return writer.close()
+    return open_writer(call.job, call.spec, shown.fps).write(shown.frames)
 
 
 STAGE = PlainStage("preview", _run, slot=IO, is_cached=False)

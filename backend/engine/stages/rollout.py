@@ -99,9 +99,12 @@ class RolloutRun:
         return {"video": stream, "session": Session(self._call.text("session"))}
 
     def control(self, update: Update) -> None:
-        known = self.model.components.facts.control_keys
+        """Keys the checkpoint does not know are left out, and all keys where a script holds them."""
         if update.keys is not None:
-            update = replace(update, keys=tuple(key for key in known if key in update.keys))
+            is_live = isinstance(self._loop.task.actions, LiveActions)
+            known = self.model.components.facts.control_keys
+            held = tuple(key for key in known if key in update.keys) if is_live else None
+            update = replace(update, keys=held)
         self._state.arrivals.append(update)
 
     def stop(self, before_chunk: int) -> None:

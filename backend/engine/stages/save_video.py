@@ -10,11 +10,10 @@ def _run(call: StageCall, host: Host) -> Outputs:
     """A clip is written now; a rollout was written while it ran and is closed now."""
     video = call.video("video")
     if isinstance(video, Stream):
-        writer = video.sink(call.index, VideoWriter)
+        written = video.sink(call.index, VideoWriter).close()
     else:
-        writer = open_writer(call.job, call.spec, video.fps)
-        writer.push(video.frames)
-    call.job.announce(call.node_id, writer.close(), video.latent_sha256)
+        written = open_writer(call.job, call.spec, video.fps).write(video.frames)
+    call.job.announce(call.node_id, written, video.latent_sha256)
     return {}
 
 

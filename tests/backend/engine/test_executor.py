@@ -205,6 +205,18 @@ def test_a_rollout_that_is_steered_before_it_is_open_hears_it_when_it_opens(benc
     assert bench.of("a", "chunk.frames")[0].keys == (("w",),) * 3
 
 
+def test_keys_do_not_reach_a_rollout_that_a_script_steers(bench):
+    bench.answer = lambda event: (
+        bench.inbox.put(protocol.ControlJob("a", "rollout", 1, keys=["s"], prompt="night"))
+        if event.type == "job.started"
+        else None
+    )
+    bench.run("a", graphs.rollout(bench.root, chunk_count=2, actions=graphs.SCRIPT))
+
+    assert bench.of("a", "chunk.frames")[0].keys[0] == ("w",)
+    assert [event.seq for event in bench.of("a", "control.applied")] == [1]
+
+
 def test_two_clips_that_differ_in_seed_alone_share_forwards(bench, monkeypatch):
     components = bench.model()
     predict, rows = components.predict, Counter()

@@ -62,8 +62,12 @@ def test_a_clip_gets_its_name_only_when_it_is_whole(tmp_path):
 
 
 def test_sides_that_h264_cannot_hold_are_refused(tmp_path):
+    writer = VideoWriter(tmp_path / "a.mp4", fps=16.0, quality=18, metadata=None)
+
     with pytest.raises(ValueError, match="even width and height, got 47x32"):
-        write(tmp_path / "a.mp4", clip(width=47))
+        writer.write(clip(width=47))
+
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("suffix", [".png", ".webp"])
