@@ -39,6 +39,8 @@ CODES: Mapping[str, str] = {
     "E_UNKNOWN_KEY": "A control key the checkpoint does not know.",
     "E_ENDLESS": "A node that needs a clip with an end is fed by an endless rollout.",
     "E_LEVEL": "The workflow demands a level its nodes cannot give.",
+    "W_CHANGED": "A node of another program does something else here, or does it otherwise.",
+    "W_NO_EQUAL": "A node of another program has no equal here and is left out.",
     "N_UNKNOWN_KEY": "A key of the document that this version does not know; it is kept.",
     "N_MIGRATED": "The document was made by an older version and has been brought up to date.",
     "N_MUTED": "A node is not run because it, or a node it needs, is muted.",
