@@ -23,7 +23,7 @@ class FusedBlocks:
 
     Shapes: as `WanBlock`, but x [B, tokens, dim]; embedded [B, groups, dim], modulation [B, groups, 6, dim].
     State: none that changes. The weights of query, key and value of a layer lie as one tensor from here on,
-        of which the layer's parameters are views.
+        of which the layer's parameters are views and need no gradient.
     Errors: ValueError for blocks without a norm before cross-attention, or tensors off the current GPU.
     """
 
@@ -34,6 +34,11 @@ class FusedBlocks:
         self._layers = tuple(FusedLayer(block) for block in blocks)
         self._last_table = last_table
         self._eps = eps
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the layers' weights still lie where they were joined."""
+        return all(layer.is_current for layer in self._layers)
 
     def forward(self, x: Tensor, embedded: Tensor, modulation: Tensor, inputs: BlockInputs) -> Tensor:
         residual: Residual | None = None
@@ -52,6 +57,10 @@ class FusedLayer:
         self._block = block
         self._projections = (attention.to_q, attention.to_k, attention.to_v)
         self._weight, self._bias = _laid_as_one(self._projections)
+
+    @property
+    def is_current(self) -> bool:
+        return self._projections[0].weight.data_ptr() == self._weight.data_ptr()
 
     def forward(
         self, x: Tensor, residual: Residual | None, modulation: Tensor, inputs: BlockInputs
@@ -117,9 +126,10 @@ def _fed(feed_forward: FeedForward, x: Tensor, adapters: LaneAdapters | None) ->
 
 def _laid_as_one(layers: Sequence[AdaptedLinear]) -> tuple[Tensor, Tensor]:
     """Weights and biases of layers with one input, one after the other."""
-    weight = torch.cat([layer.weight.data for layer in layers])
-    bias = torch.cat([layer.bias.data for layer in layers])
+    weight = torch.cat([layer.weight.detach() for layer in layers])
+    bias = torch.cat([layer.bias.detach() for layer in layers])
     parts = zip(layers, weight.chunk(len(layers)), bias.chunk(len(layers)), strict=True)
     for layer, its_weight, its_bias in parts:
-        layer.weight.data, layer.bias.data = its_weight, its_bias
+        layer.weight = nn.Parameter(its_weight, requires_grad=False)
+        layer.bias = nn.Parameter(its_bias, requires_grad=False)
     return weight, bias

@@ -87,6 +87,7 @@ class WanTransformer(nn.Module):
         self.proj_out = AdaptedLinear(dim, config.out_channels * patch_volume)
         self.scale_shift_table = nn.Parameter(small_normal(1, 2, dim))
         self._fused: FusedBlocks | None = None
+        self._uses_kernels = False
         name_adapted_layers(self)
 
     def forward(  # noqa: PLR0913 - one forward serves training, denoising and rollouts
@@ -113,10 +114,11 @@ class WanTransformer(nn.Module):
 
         rotary, history = self._positions(latent, grid, cache, commit)
         inputs = BlockInputs(text, rotary, attention_mask, history, adapters)
-        if self._fused is None or torch.is_grad_enabled() or torch.compiler.is_compiling():
-            x = self._plain(self._patches(latent), embedded, modulation, inputs)
+        fused = None if torch.is_grad_enabled() or torch.compiler.is_compiling() else self._fused
+        if fused is not None and self._uses_kernels:
+            x = fused.forward(self._patch_rows(latent, grid), embedded, modulation, inputs)
         else:
-            x = self._fused.forward(self._patch_rows(latent, grid), embedded, modulation, inputs)
+            x = self._plain(self._patches(latent), embedded, modulation, inputs)
         if cache is not None and commit:
             cache.end()
         return self._unpatched(self.proj_out(x, adapters), grid)
@@ -147,13 +149,14 @@ class WanTransformer(nn.Module):
         for block in cast(list[WanBlock], self.blocks):
             block.attn1.choice = block.attn2.choice = choice
 
-    def use_kernels(self, are_used: bool = True) -> None:
+    def use_kernels(self, are_used: bool) -> None:
         """Run the blocks through our own kernels wherever gradients are off, or no longer so.
 
+        To be called again after the weights moved to other memory.
         Errors: ValueError for a config that they are not made for.
         """
-        if not are_used:
-            self._fused = None
+        self._uses_kernels = are_used
+        if not are_used or (self._fused is not None and self._fused.is_current):
             return
         from rushes.backend.models.wan.fused import FusedBlocks  # needs Triton, which not every machine has
 
