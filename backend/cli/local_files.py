@@ -9,6 +9,7 @@ from typing import Any
 
 from ..client import AsyncClient
 from ..wire.v1.catalog import CatalogReply
+from .params import all_nodes, find_rule
 from .refusal import refuse
 
 
@@ -37,16 +38,14 @@ async def bring_files(
 def _asset_params(
     document: Mapping[str, Any], catalog: CatalogReply
 ) -> Iterator[tuple[str, dict[str, Any], str]]:
-    graph = document.get("graph")
-    nodes = graph.get("nodes") if isinstance(graph, dict) else None
-    for node_id, node in nodes.items() if isinstance(nodes, dict) else ():
-        params = node.get("params") if isinstance(node, dict) else None
+    for node_id, node in all_nodes(document):
+        params = node.get("params")
         if not isinstance(params, dict):
             continue
-        node_type = catalog.nodes.get(str(node.get("type")))
-        for rule in node_type.params if node_type is not None else ():
-            if rule.choices_from in ("images", "videos") and rule.name in params:
-                yield node_id, params, rule.name
+        for name in tuple(params):
+            rule = find_rule(document, node, name, catalog)
+            if rule is not None and rule.choices_from in ("images", "videos"):
+                yield node_id, params, name
 
 
 def _find(value: str, folders: Sequence[Path]) -> Path | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..client import AsyncClient
 from .local_files import bring_files
-from .workflow_file import apply_settings, find_node
+from .workflow_file import apply_settings, find_target
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,6 @@ async def prepare_workflow(
     """Errors: CommandRefused for a mistake on the command line, ClientError for what the server refuses."""
     catalog = await client.nodes()
     changed = apply_settings(document, arguments.set, catalog)
-    targets = tuple(find_node(changed, name) for name in arguments.only) or None
+    targets = tuple(find_target(changed, name) for name in arguments.only) or None
     folders = (Path(), arguments.workflow.resolve().parent)
     return Prepared(await bring_files(changed, catalog, client, folders), targets)

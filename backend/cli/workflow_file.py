@@ -10,6 +10,7 @@ from typing import Any
 from rushes.compiler.read.text import parse_document
 
 from ..wire.v1.catalog import CatalogReply, NodeParam
+from .params import INSTANCE, find_rule, param_names
 from .refusal import CommandRefused, refuse
 
 Document = dict[str, Any]
@@ -39,8 +40,8 @@ def apply_settings(document: Document, settings: Sequence[str], catalog: Catalog
         if not (equals and dot and name and param):
             raise refuse("E_INVALID", f"--set expected NODE.PARAM=VALUE, got {setting!r}")
         node_id = find_node(changed, name)
-        node = _nodes(changed)[node_id]
-        node.setdefault("params", {})[param] = _read_value(node, node_id, param, text, catalog)
+        value = _read_value(changed, node_id, param, text, catalog)
+        _nodes(changed)[node_id].setdefault("params", {})[param] = value
     return changed
 
 
@@ -60,6 +61,14 @@ def find_node(document: Mapping[str, Any], name: str) -> str:
     raise refuse("E_UNKNOWN_NODE", f"expected a node ({choice}), got {name!r}")
 
 
+def find_target(document: Mapping[str, Any], name: str) -> str:
+    """As `find_node`; `instance/node` names a node inside a subgraph. Errors: CommandRefused."""
+    outer, slash, inner = name.partition("/")
+    if slash and name not in _nodes(document):
+        return f"{find_node(document, outer)}/{inner}"
+    return find_node(document, name)
+
+
 def _nodes(document: Mapping[str, Any]) -> dict[str, Any]:
     graph = document.get("graph")
     nodes = graph.get("nodes") if isinstance(graph, dict) else None
@@ -69,14 +78,14 @@ def _nodes(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _read_value(
-    node: Mapping[str, Any], node_id: str, param: str, text: str, catalog: CatalogReply
+    document: Document, node_id: str, param: str, text: str, catalog: CatalogReply
 ) -> bool | int | float | str:
-    node_type = catalog.nodes.get(str(node.get("type")))
-    if node_type is None:
+    node = _nodes(document)[node_id]
+    if node.get("type") != INSTANCE and str(node.get("type")) not in catalog.nodes:
         raise refuse("E_UNKNOWN_NODE_TYPE", f"{node_id}: no node type {node.get('type')!r}")
-    rule = next((rule for rule in node_type.params if rule.name == param), None)
+    rule = find_rule(document, node, param, catalog)
     if rule is None:
-        names = ", ".join(rule.name for rule in node_type.params)
+        names = ", ".join(param_names(document, node, catalog))
         raise refuse("E_UNKNOWN_PARAM", f"{node_id}: expected a param ({names}), got {param!r}")
     try:
         return _as_kind(rule, text)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from rushes.backend.cli.refusal import CommandRefused
-from rushes.backend.cli.workflow_file import apply_settings, find_node, read_workflow_file
+from rushes.backend.cli.workflow_file import apply_settings, find_node, find_target, read_workflow_file
 from rushes.backend.wire.v1.catalog import CatalogReply
 from rushes.nodes.catalog import load_catalog
 from tests.backend.serving import template
@@ -63,6 +63,37 @@ def test_a_type_that_is_there_twice_is_no_name():
     nodes["second"] = {"type": "prompt", "version": 1, "params": {}}
     with pytest.raises(CommandRefused, match=r"E_UNKNOWN_NODE.*first, second"):
         find_node(document, "prompt")
+
+
+def with_subgraph() -> dict[str, Any]:
+    """A node `look` that stands for one prompt with its text exposed as `words`, twice deep."""
+    inner = {
+        "nodes": {"prompt": {"type": "prompt", "version": 1, "params": {}}},
+        "edges": {},
+        "params": {"text": {"to": [["prompt", "text"]]}},
+    }
+    outer = {
+        "nodes": {"inner": {"type": "subgraph", "subgraph": "inner", "params": {}}},
+        "edges": {},
+        "params": {"words": {"to": [["inner", "text"]]}},
+    }
+    document = template("generate-shapes")
+    document["graph"]["subgraphs"] = {"inner": inner, "outer": outer}
+    document["graph"]["nodes"]["look"] = {"type": "subgraph", "subgraph": "outer", "params": {}}
+    return document
+
+
+def test_an_exposed_param_is_read_as_the_param_it_stands_for():
+    changed = apply_settings(with_subgraph(), ["look.words=12"], CATALOG)
+    assert changed["graph"]["nodes"]["look"]["params"] == {"words": "12"}
+    with pytest.raises(CommandRefused, match=r"E_UNKNOWN_PARAM.*\(words\)"):
+        apply_settings(with_subgraph(), ["look.text=12"], CATALOG)
+
+
+def test_a_target_may_lie_inside_a_subgraph():
+    assert find_target(with_subgraph(), "look/inner/prompt") == "look/inner/prompt"
+    with pytest.raises(CommandRefused, match="E_UNKNOWN_NODE"):
+        find_target(with_subgraph(), "nowhere/prompt")
 
 
 @pytest.mark.parametrize(
