@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
@@ -20,6 +21,8 @@ FRAMES_MAX: Final = 16
 SIDE_MAX_PX: Final = 512
 JPEG_QUALITY: Final = 75
 WAITING_MAX: Final = 4
+INTERVAL_S: Final = 0.04
+"""No node shows more often than this, its last step excepted."""
 
 Emit = Callable[[PreviewFrame, bytes], None]
 
@@ -47,12 +50,15 @@ class Previewer:
         self._emit = emit
         self._waiting: queue.Queue[tuple[PreviewOf, Frames] | None] = queue.Queue(WAITING_MAX)
         self._running: set[str] = set()
+        self._shown_s: dict[tuple[str, str], float] = {}
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._work, name="previews", daemon=True)
         self._thread.start()
 
     def show(self, what: PreviewOf, model: Model, clean: Tensor) -> None:
         """clean [1, C, T, h, w]; at most 16 of its latent frames are shown, evenly spread."""
+        if not self._is_time(what):
+            return
         count = min(clean.shape[2], FRAMES_MAX)
         chosen = np.linspace(0, clean.shape[2] - 1, count).round().astype(int).tolist()
         cells = model.components.preview(clean[:, :, chosen]).cpu().numpy()
@@ -71,10 +77,18 @@ class Previewer:
         """After this returns no preview of the job is sent."""
         with self._lock:
             self._running.discard(job_id)
+        self._shown_s = {node: time_s for node, time_s in self._shown_s.items() if node[0] != job_id}
 
     def stop(self) -> None:
         self._waiting.put(None)
         self._thread.join()
+
+    def _is_time(self, what: PreviewOf) -> bool:
+        node, now_s = (what.job_id, what.node_id), time.perf_counter()
+        if what.step < what.step_count and now_s - self._shown_s.get(node, 0.0) < INTERVAL_S:
+            return False
+        self._shown_s[node] = now_s
+        return True
 
     def _drop_oldest(self) -> None:
         try:

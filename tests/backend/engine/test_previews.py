@@ -53,6 +53,19 @@ def test_a_large_preview_is_scaled_down():
     assert (event.width_px, event.height_px) == (512, 256)
 
 
+def test_steps_faster_than_the_eye_are_not_all_shown_but_the_last_is():
+    sent = []
+    previews = Previewer(lambda event, payload: sent.append(event.step))
+    previews.begin("job")
+    for step in range(1, 10):
+        previews.show(PreviewOf("job", "node", step, 9, 48, 32), model(), CLEAN)
+    previews.stop()
+
+    assert sent[0] == 1
+    assert sent[-1] == 9
+    assert len(sent) < 9
+
+
 def test_nothing_is_sent_of_a_job_that_has_ended():
     sent = []
     previews = Previewer(lambda event, payload: sent.append(event))
