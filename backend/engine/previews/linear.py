@@ -77,7 +77,7 @@ class Previewer:
         """After this returns no preview of the job is sent."""
         with self._lock:
             self._running.discard(job_id)
-        self._shown_s = {node: time_s for node, time_s in self._shown_s.items() if node[0] != job_id}
+            self._shown_s = {node: time_s for node, time_s in self._shown_s.items() if node[0] != job_id}
 
     def stop(self) -> None:
         self._waiting.put(None)
@@ -85,9 +85,10 @@ class Previewer:
 
     def _is_time(self, what: PreviewOf) -> bool:
         node, now_s = (what.job_id, what.node_id), time.perf_counter()
-        if what.step < what.step_count and now_s - self._shown_s.get(node, 0.0) < INTERVAL_S:
-            return False
-        self._shown_s[node] = now_s
+        with self._lock:
+            if what.step < what.step_count and now_s - self._shown_s.get(node, 0.0) < INTERVAL_S:
+                return False
+            self._shown_s[node] = now_s
         return True
 
     def _drop_oldest(self) -> None:
