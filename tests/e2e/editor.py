@@ -63,6 +63,15 @@ _SEEK = """
 """
 
 
+_TRANSFER = """
+([name, text]) => {
+  const transfer = new DataTransfer();
+  transfer.items.add(new File([text], name, { type: "application/json" }));
+  return transfer;
+}
+"""
+
+
 @dataclass(frozen=True)
 class Preview:
     step: int
@@ -135,6 +144,11 @@ class Editor:
 
     def connect(self, start: Locator, stop: Locator) -> None:
         self.drag_socket(start, _centre(stop.locator("svg")))
+
+    def drop_file(self, name: str, text: str) -> None:
+        """A file dragged from elsewhere onto the canvas."""
+        transfer = self.page.evaluate_handle(_TRANSFER, [name, text])
+        self.canvas.dispatch_event("drop", {"dataTransfer": transfer, "clientX": 600, "clientY": 300})
 
     def press(self, *keys: str) -> None:
         for key in keys:

@@ -170,13 +170,23 @@ def _graph_on_export(editor: Editor, page: Page) -> object:
 def test_a_broken_file_is_refused_with_its_reason_and_harms_nothing(editor: Editor, page: Page) -> None:
     editor.open()
     count = editor.nodes.count()
-    broken = editor.folder / "broken.json"
-    broken.write_text('{"schema": "rushes.workflow/9", "graph": {"nodes": {}}}')
-    with page.expect_file_chooser() as chooser:
-        editor.press("Control+o")
-    chooser.value.set_files(broken)
+    editor.drop_file("broken.json", '{"schema": "rushes.workflow/9", "graph": {"nodes": {}}}')
     expect(page.get_by_test_id("notice")).to_contain_text("newer Rushes")
     expect(editor.nodes).to_have_count(count)
+
+
+def test_a_workflow_of_unknown_nodes_opens_in_its_own_tab_and_is_kept(editor: Editor, page: Page) -> None:
+    editor.open()
+    nodes = {
+        "a": {"type": "prompt", "params": {"text": "hello"}},
+        "b": {"type": "from.the.future", "params": {"depth": 3}, "mood": "teal"},
+    }
+    document = {"schema": "rushes.workflow/1", "title": "Later", "graph": {"nodes": nodes, "edges": {}}}
+    editor.drop_file("later.json", json.dumps(document))
+    expect(page.get_by_test_id("tab")).to_have_count(2)
+    expect(editor.node("b")).to_have_attribute("data-missing", "true")
+    expect(editor.node("b")).to_contain_text("depth")
+    assert _graph_on_export(editor, page) == document["graph"]
 
 
 def test_a_workflow_saved_on_the_server_comes_back_with_its_version(editor: Editor, page: Page) -> None:
@@ -218,7 +228,7 @@ def test_run_to_here_makes_only_what_the_node_needs(editor: Editor, page: Page) 
 
 def test_stop_ends_a_run_within_a_step_and_the_next_one_is_whole(editor: Editor, page: Page) -> None:
     editor.open_template("all-five")
-    editor.node("generate").get_by_role("button", name="New seed").click()
+    editor.node("generate").get_by_role("button", name="New seed", exact=True).click()
     editor.run()
     expect(editor.node("generate")).to_have_attribute("data-state", "running", timeout=60_000)
     page.get_by_test_id("stop").click()

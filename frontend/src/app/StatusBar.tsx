@@ -1,3 +1,5 @@
+import { titleOf } from "../document/catalog";
+import { outermost } from "../document/ways";
 import { t } from "../i18n";
 import { useChecks } from "../state/checks";
 import { isDirty, useDocuments } from "../state/documents";
@@ -79,11 +81,15 @@ function Validity({ uid, hasProblems, onProblems }: Props) {
 
 function RunState({ uid }: { uid: string }) {
   const run = useRuns((state) => latestRun(state, uid));
+  const doc = useDocuments((state) => state.documents[uid]?.doc);
+  const catalog = useServer((state) => state.catalog);
   if (!run) return null;
-  const running = Object.values(run.nodes).find((node) => node.state === "running");
+  const [atWork, running] = Object.entries(run.nodes).find(([, node]) => node.state === "running") ?? [];
+  const node = atWork === undefined ? undefined : doc?.graph.nodes[outermost(atWork)];
+  const title = node ? titleOf(node, catalog[node.type]) : "";
   const text = {
     queued: run.position ? t("queued, {n} before it", { n: run.position }) : t("queued"),
-    running: running ? t("running {progress}", { progress: progressOf(running).text }) : t("running"),
+    running: running ? `${title} ${progressOf(running).text}` : t("running"),
     completed: run.startedAt && run.finishedAt ? t("done in {time}", { time: duration((run.finishedAt - run.startedAt) / 1000) }) : t("done"),
     failed: t("failed"),
     cancelled: t("stopped"),

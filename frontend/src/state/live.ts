@@ -4,7 +4,7 @@ import type { Workflow } from "../document/schema";
 import { edgesOf } from "../document/schema";
 import { documentOf } from "./documents";
 import { link } from "./link";
-import { type Run, useRuns } from "./runs";
+import { activeRuns, type Run, useRuns } from "./runs";
 
 /** The rollout a person steers now, and the keys they hold. */
 export interface Drive {
@@ -29,6 +29,15 @@ export function steerable(run: Run | null): { jobId: string; nodeId: string; key
   if (!run || run.state !== "running") return null;
   const rollout = run.rollouts.find(({ node_id, keys }) => keys.length > 0 && run.nodes[node_id]?.state === "running");
   return rollout ? { jobId: run.jobId, nodeId: rollout.node_id, keys: rollout.keys } : null;
+}
+
+/** The rollout of this document that can be steered now. One object per change, for cheap renders. */
+export function useSteerable(uid: string): ReturnType<typeof steerable> {
+  const text = useRuns((state) => {
+    const found = activeRuns(state, uid).map(steerable).find(Boolean);
+    return found ? JSON.stringify(found) : "";
+  });
+  return text ? (JSON.parse(text) as ReturnType<typeof steerable>) : null;
 }
 
 /** Keys that the rollout's action node declares; each stands for itself when there is none. */

@@ -1,9 +1,8 @@
 import type { PointerEvent } from "react";
 import { capOf, IDENTITY } from "../document/keymap";
 import { t } from "../i18n";
-import { arm, keyMapFor, setHeld, steerable, useDrive } from "../state/live";
+import { arm, keyMapFor, setHeld, useDrive, useSteerable } from "../state/live";
 import { useDocuments } from "../state/documents";
-import { activeRuns, useRuns } from "../state/runs";
 
 const WORDS: Record<string, string> = { w: "up", a: "left", s: "down", d: "right" };
 const PLACES: Record<string, string> = { w: "2 / 1", a: "1 / 2", s: "2 / 2", d: "3 / 2" };
@@ -65,13 +64,4 @@ function gridAreaOf(key: string): string | undefined {
   if (!place) return undefined;
   const [column, row] = place.split(" / ");
   return `${row} / ${column} / auto / auto`;
-}
-
-/** The rollout of this document that can be steered now. One object per change, for cheap renders. */
-export function useSteerable(uid: string): ReturnType<typeof steerable> {
-  const text = useRuns((state) => {
-    const found = activeRuns(state, uid).map(steerable).find(Boolean);
-    return found ? JSON.stringify(found) : "";
-  });
-  return text ? (JSON.parse(text) as ReturnType<typeof steerable>) : null;
 }

@@ -2,12 +2,12 @@ import { useState } from "react";
 import { edgesOf } from "../document/schema";
 import { t } from "../i18n";
 import { useDocuments } from "../state/documents";
-import { arm, release, sendPrompt, useDrive } from "../state/live";
+import { arm, release, sendPrompt, useDrive, useSteerable } from "../state/live";
 import { useLive, useRuns } from "../state/runs";
 import { stop } from "../state/running";
 import { streamKey } from "../transport/protocol";
 import { Button } from "../ui/Button";
-import { KeyPad, useSteerable } from "./KeyPad";
+import { KeyPad } from "./KeyPad";
 
 /** The desk for a rollout that is being steered: keys, prompt, figures, stop. */
 export function LiveHud({ uid }: { uid: string }) {

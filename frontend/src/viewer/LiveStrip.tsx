@@ -1,9 +1,8 @@
 import { t } from "../i18n";
-import { arm, release, useDrive } from "../state/live";
+import { arm, release, useDrive, useSteerable } from "../state/live";
 import { useLive } from "../state/runs";
 import { watch } from "../state/view";
 import { streamKey } from "../transport/protocol";
-import { useSteerable } from "./KeyPad";
 
 /** Over the picture of a rollout that can be steered: take the wheel, let go, and how long a key takes to show. */
 export function LiveStrip({ uid, nodeId }: { uid: string; nodeId: string }) {

@@ -113,13 +113,14 @@ export function usePicture(uid: string, nodeId: string): Picture | null {
   return { kind, url: assetUrl(name), name, ...facts };
 }
 
-/** The node the viewer follows by itself: a running rollout, else what the last run made last, else its last preview. */
+/** The node the viewer follows by itself: one whose picture is being made now, else what the run made last, else its last
+ * preview. */
 export function followed(state: RunsState, uid: string): string | null {
   const run = latestRun(state, uid);
   if (!run) return null;
   const nodes = Object.entries(run.nodes);
-  const live = nodes.find(([, node]) => node.isRollout && node.hasStream && node.state === "running");
-  if (live && isActive(run)) return live[0];
+  const atWork = nodes.find(([, node]) => node.hasStream && node.state === "running");
+  if (atWork && isActive(run)) return atWork[0];
   const made = Object.keys(run.artifacts).at(-1);
   if (made !== undefined) return made;
   const seen = nodes.filter(([, node]) => node.hasStream).sort(([, left], [, right]) => left.startedAt - right.startedAt);
