@@ -57,7 +57,9 @@ def read_any(document: object, classes: Mapping[str, Facts] | None = None) -> An
     if is_saved_file(document):
         return _read_file(document, classes or known_classes())
     inner = document.get("prompt")
-    prompt = inner if isinstance(inner, Mapping) else document
+    prompt = document
+    if isinstance(inner, Mapping) and "class_type" not in inner:  # the body of POST /prompt
+        prompt = inner
     if not _is_prompt(prompt):
         return _refused(document)
     if len(prompt) > NODE_LIMIT:
