@@ -16,6 +16,7 @@ from .failure import RushesError
 from .server import Server
 
 RETRY_S: Sequence[float] = (0.2, 0.5, 1.0, 2.0, 3.0)
+"""Waits before a connection that broke is tried again; after the last the server counts as gone."""
 HEARTBEAT_S = 20.0
 HELLO_S = 20.0
 _LENGTH = struct.Struct(">I")
@@ -46,9 +47,8 @@ class Event:
 class EventStream:
     """Made before the job is submitted, so that none of its events is missed; then `follow`."""
 
-    def __init__(self, server: Server, retry_s: Sequence[float] = RETRY_S) -> None:
+    def __init__(self, server: Server) -> None:
         self._server = server
-        self._retry_s = retry_s
         self._seq: int | None = None
         self._socket: aiohttp.ClientWebSocketResponse | None = None
 
@@ -104,7 +104,7 @@ class EventStream:
             return  # the next receive tells
 
     async def _reopen(self) -> None:
-        for wait_s in self._retry_s:
+        for wait_s in RETRY_S:
             await asyncio.sleep(wait_s)
             try:
                 return await self.open()
