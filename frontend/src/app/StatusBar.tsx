@@ -48,6 +48,7 @@ function Context() {
 function Validity({ uid, hasProblems, onProblems }: Props) {
   const problems = useProblems(uid);
   const isPending = useChecks((state) => state.pending[uid] ?? false);
+  const isEmpty = useDocuments((state) => Object.keys(state.documents[uid]?.doc.graph.nodes ?? {}).length === 0);
   const isKnown = useChecks((state) => state.checks[uid] !== undefined);
   const estimate = useChecks((state) => state.checks[uid]?.estimate ?? null);
   const errors = problems.filter(({ severity }) => severity === "error").length;
@@ -55,6 +56,8 @@ function Validity({ uid, hasProblems, onProblems }: Props) {
   const notes = problems.length - errors - warnings;
   const text = !isKnown
     ? t("not checked")
+    : isEmpty
+      ? t("empty")
     : errors
       ? t(errors === 1 ? "{n} error" : "{n} errors", { n: errors })
       : warnings
@@ -62,7 +65,7 @@ function Validity({ uid, hasProblems, onProblems }: Props) {
         : notes
           ? t(notes === 1 ? "valid, {n} note" : "valid, {n} notes", { n: notes })
           : t("valid");
-  const level = errors ? "error" : warnings ? "warning" : "ok";
+  const level = isEmpty ? "unknown" : errors ? "error" : warnings ? "warning" : "ok";
   return (
     <button
       type="button"

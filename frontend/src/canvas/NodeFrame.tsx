@@ -4,7 +4,7 @@ import { type NodeType, titleOf } from "../document/catalog";
 import { renameNode, setParam } from "../document/commands";
 import type { NodeLayout } from "../document/layoutNode";
 import { layoutOf } from "../document/layouts";
-import { edgesOf, modeOf, type WorkflowNode } from "../document/schema";
+import { edgesOf, modeOf, type NodeMode, type WorkflowNode } from "../document/schema";
 import { t } from "../i18n";
 import { runCommand, useDocuments } from "../state/documents";
 import { duration, type NodeStatus, progressOf, useNodeStatus } from "../state/nodeStatus";
@@ -52,7 +52,7 @@ export const NodeFrame = memo(function NodeFrame({ id, selected }: NodeProps<Flo
       onPointerEnter={() => useCanvas.setState({ hovered: id })}
       onPointerLeave={() => useCanvas.setState({ hovered: null })}
     >
-      <Header id={id} title={title} status={status} isShell={isShell} />
+      <Header id={id} mode={modeOf(node)} title={title} status={status} isShell={isShell} />
       {!isShell && <Body id={id} node={node} type={type} layout={layout} title={title} status={status} />}
       {!isShell && <Message id={id} status={status} error={error} isMissing={isMissing} typeId={node.type} />}
     </article>
@@ -87,12 +87,13 @@ function nameOf(title: string, { run, isRunning }: NodeStatus, error: { message:
 
 interface HeaderProps {
   id: string;
+  mode: NodeMode;
   title: string;
   status: NodeStatus;
   isShell: boolean;
 }
 
-function Header({ id, title, status, isShell }: HeaderProps) {
+function Header({ id, mode, title, status, isShell }: HeaderProps) {
   const uid = useUid();
   const isRenaming = useCanvas((state) => state.renaming === id);
   const openNodeMenu = (event: MouseEvent) => {
@@ -110,7 +111,7 @@ function Header({ id, title, status, isShell }: HeaderProps) {
       )}
       {!isShell && (
         <>
-          <Slate status={status} />
+          {mode === "active" ? <Slate status={status} /> : <span className="node__slate">{t(mode)}</span>}
           <span className="node__tools nodrag">
             <Button isSmall icon="play" label={t("Run to here")} onClick={() => void startRun(uid, [id])} />
             <Button isSmall icon="dots" label={t("Node menu")} aria-haspopup="menu" onClick={openNodeMenu} />
