@@ -150,9 +150,7 @@ class CapturedPredict:
             self._seen.popitem(last=False)
         return None
 
-    def _record(
-        self, key: Key, inputs: _Inputs, cache: RingKVCache | JoinedRings | None
-    ) -> _Recorded | None:
+    def _record(self, key: Key, inputs: _Inputs, cache: RingKVCache | JoinedRings | None) -> _Recorded | None:
         latent, sigma, text, held = inputs
         buffers, texts = _Buffers.like((latent, sigma, held)), self._text_buffers(text)
         buffers.write((latent, sigma, held))
