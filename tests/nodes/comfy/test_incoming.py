@@ -142,7 +142,7 @@ def test_a_picture_becomes_a_png_named_by_its_content(comfyui: ComfyUI):
 
 
 def test_a_batch_is_no_picture(comfyui: ComfyUI):
-    with pytest.raises(comfyui.part("failure").RushesError, match="a batch of 9. Make it a clip with"):
+    with pytest.raises(comfyui.part("failure").RushesError, match=r"a batch of 9\. Make it a clip with"):
         wire(comfyui, torch.zeros(9, 8, 8, 3), "RushesStreamingRollout", "start")
 
 

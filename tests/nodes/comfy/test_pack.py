@@ -113,7 +113,7 @@ def test_every_node_type_is_there_or_left_out_on_purpose(comfyui: ComfyUI):
         if "declaration" in vars_of(node)
     }
     assert there == declared
-    assert comfyui.pack.LEFT_OUT == {"live_actions"}
+    assert {"live_actions"} == comfyui.pack.LEFT_OUT
     assert set(comfyui.pack.NODE_DISPLAY_NAME_MAPPINGS) == set(comfyui.pack.NODE_CLASS_MAPPINGS)
 
 
