@@ -15,5 +15,5 @@ export default defineConfig({
     chunkSizeWarningLimit: 800,
   },
   worker: { format: "es" },
-  server: { proxy: { "/api": { target: server, ws: true } } },
+  server: { proxy: { "/api": { target: server, ws: true, changeOrigin: true } } },
 });

@@ -298,7 +298,7 @@ function Flow({ onFiles }: { onFiles: DropHandlers["onFiles"] }) {
         nodeDragThreshold={4}
         snapToGrid
         snapGrid={SNAP}
-        proOptions={{ hideAttribution: true }}
+        attributionPosition="bottom-center"
       >
         <Background variant={BackgroundVariant.Dots} gap={24} size={1.5} color="var(--dot)" />
         <LooseWire />
