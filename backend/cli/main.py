@@ -19,6 +19,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except CommandRefused as refused:
         sys.stderr.write("".join(f"{line}\n" for line in refused.lines))
         return refused.exit_code
+    except KeyboardInterrupt:
+        return 1
     except BrokenPipeError:  # whoever read our output has seen enough
         sys.stderr.close()
         return 1

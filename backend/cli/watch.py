@@ -48,7 +48,9 @@ class JobWatch:
                         return
                 elif isinstance(message, ChunkFrames):
                     await self._measure(message)
-                elif not isinstance(message, ErrorMessage):
+                elif isinstance(message, ErrorMessage):
+                    await self._take_refusal(message)
+                else:
                     self._bar.show(message)
         finally:
             self._bar.clear()
@@ -80,6 +82,11 @@ class JobWatch:
         each_frames = chunk.part_count * chunk.frame_count
         missing = max(0, wanted_frames - first_frames)
         await self._stop(chunk.node_id, chunk.chunk_index + math.ceil(missing / each_frames))
+
+    async def _take_refusal(self, error: ErrorMessage) -> None:
+        """A job that does not run yet cannot be stopped gracefully, only cancelled."""
+        if error.request == "job.control" and self._interrupt_count:
+            await self._cancel()
 
     async def _stop_all(self) -> None:
         for node_id in self._endless:

@@ -56,7 +56,7 @@ class Hub:
         connection.subscribe(job_id, acks=acks)
         for event in self.log.since(connection.cursor, job_id):
             if connection.wants(event):
-                connection.tell(event, encode_event(event))
+                self._tell([connection], event)
 
     def unsubscribe(self, connection: Connection, job_id: str) -> None:
         connection.unsubscribe(job_id)
@@ -75,15 +75,22 @@ class Hub:
     def _take(self, event: LoggedEvent) -> None:
         listeners = [each for each in self._connections.values() if each.wants(event)]
         if listeners:
-            data = encode_event(event)
-            for connection in listeners:
-                connection.tell(event, data)
+            self._tell(listeners, event)
         if _ends_chunk(event):
             readers = [each.number for each in listeners if not each.fell_behind.is_set()]
             header = event.header
             self._owe(self._ledger.sent(str(event.job_id), header["node_id"], header["chunk_index"], readers))
         elif event.type in TERMINAL_EVENTS:
             self._ledger.ended(str(event.job_id))
+
+    def _tell(self, listeners: Iterable[Connection], event: LoggedEvent) -> None:
+        try:
+            data = encode_event(event)
+        except ValueError:  # a fault of ours, which must not stop the job that spoke
+            LOG.exception("%s is not an event of the protocol and was not sent", event.type)
+            return
+        for connection in listeners:
+            connection.tell(event, data)
 
     def _owe(self, acks: Iterable[Ack]) -> None:
         for ack in acks:

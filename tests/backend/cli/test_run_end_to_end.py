@@ -127,6 +127,20 @@ def test_ctrl_c_cancels_a_workflow_that_would_end_by_itself(tmp_path: Path):
     assert (done.code, done.report["status"]) == (1, "cancelled")
 
 
+def test_ctrl_c_before_an_endless_workflow_runs_cancels_it(tmp_path: Path):
+    with server(tmp_path) as (_, address), Client(address) as client:
+        document = template("rollout-live")
+        busy = [client.submit(document).job.job_id for _ in range(4)]
+        command = ("run", template_path("rollout-live"), "--server", address, "--json")
+        with started(*command, folder=tmp_path) as process:
+            assert process.stderr is not None
+            assert "endless" in process.stderr.readline()
+            done = finish(process)
+        for job_id in busy:
+            client.cancel(job_id)
+    assert (done.code, done.report["status"]) == (1, "cancelled")
+
+
 def test_a_server_told_to_stop_lets_its_job_end_first(tmp_path: Path):
     with server(tmp_path) as (process, address), Client(address) as client:
         job_id = client.submit(template("rollout-live")).job.job_id

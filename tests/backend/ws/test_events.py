@@ -384,3 +384,13 @@ async def test_clients_are_told_when_the_server_ends(tmp_path: Path):
             await each.hear()
             closing = asyncio.create_task(ws.receive(timeout=20))
         assert (await closing).data == aiohttp.WSCloseCode.GOING_AWAY
+
+
+async def test_an_event_that_is_none_of_the_protocol_stops_neither_its_job_nor_others(tmp_path: Path, caplog):
+    async with serving(tmp_path) as serve, socket(serve) as each:
+        job_id = await serve.submit()
+        await serve.until_state(job_id, "running")
+        serve.worker.say("node.started", job_id=job_id, node_id="generate", colour="red")
+        serve.worker.complete(job_id)
+        assert kinds(await each.hear_until(*END))[-1] == "job.completed"
+        assert "not an event of the protocol" in caplog.text
