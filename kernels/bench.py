@@ -20,8 +20,9 @@ def all_cases() -> Iterator[Case]:
     # Imported here: without Triton this module can still say that no GPU is here.
     from rushes.kernels.adaln_modulate import bench as adaln_modulate
     from rushes.kernels.masked_step import bench as masked_step
+    from rushes.kernels.rms_rotary import bench as rms_rotary
 
-    return chain(adaln_modulate.cases(), masked_step.cases())
+    return chain(adaln_modulate.cases(), masked_step.cases(), rms_rotary.cases())
 
 
 def table(found: Sequence[Row | Failure]) -> str:

@@ -1,7 +1,8 @@
 """The blocks on a GPU: the same arithmetic as blocks.py in fewer passes over memory.
 
-Per block the norms, modulations, gates and residual sums take three launches, query, key and value one matrix
-product, the feed-forward's activation none. The last sum of a block is left to the first norm of the next.
+Per block the norms, modulations, gates and residual sums take three launches, the norms of query and key with
+their rotation two, their projection with that of the values one, the feed-forward's activation none. The last
+sum of a block is left to the first norm of the next.
 """
 
 from collections.abc import Sequence
@@ -12,10 +13,11 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from rushes.backend.models.layers.adapted_linear import AdaptedLinear, LaneAdapters
-from rushes.backend.models.layers.rotary import Rotary, rotate
-from rushes.backend.models.wan.blocks import Attention, BlockInputs, FeedForward, WanBlock
+from rushes.backend.models.layers.rotary import Rotary
+from rushes.backend.models.wan.blocks import BlockInputs, FeedForward, RMSNorm, WanBlock
 from rushes.kernels.adaln_modulate.kernel import adaln_modulate, add_adaln_modulate
 from rushes.kernels.adaln_modulate.reference import Modulation, Residual
+from rushes.kernels.rms_rotary.kernel import rms_rotary
 
 
 class FusedBlocks:
@@ -90,21 +92,20 @@ class FusedLayer:
             layer.adapted(base, x, adapters) for layer, base in zip(self._projections, joined, strict=True)
         )
         values = value.unflatten(-1, (attention.heads, -1))
-        query = _turned(attention, attention.norm_q(query), inputs.rotary)
-        raw_keys = attention.norm_k(key).unflatten(-1, (attention.heads, -1))
-        keys = rotate(raw_keys, inputs.rotary)
+        query = self._turned(attention.norm_q, query, inputs.rotary)
+        keys = self._turned(attention.norm_k, key, inputs.rotary)
         if inputs.history is None:
             return attention.output(attention.choice.attend(query, keys, values, inputs.mask), adapters)
         cache, past, commit = inputs.history
         seen = cache.extended(self._block.layer, past, keys, values)
         attended = attention.choice.attend(query, *seen, inputs.mask)
         if commit:  # only now: a write may take the place of a frame that was attended to
-            cache.write(self._block.layer, raw_keys, values)
+            cache.write(self._block.layer, attention.norm_k(key).unflatten(-1, (attention.heads, -1)), values)
         return attention.output(attended, adapters)
 
-
-def _turned(attention: Attention, x: Tensor, rotary: Rotary) -> Tensor:
-    return rotate(x.unflatten(-1, (attention.heads, -1)), rotary)
+    def _turned(self, norm: RMSNorm, x: Tensor, rotary: Rotary) -> Tensor:
+        eps = self._block.eps
+        return rms_rotary(x, norm.weight, *rotary, eps).unflatten(-1, (self._block.attn1.heads, -1))
 
 
 def _summed(

@@ -13,7 +13,7 @@ pytest.importorskip("triton")
 CONFIG = WanTransformerConfig(
     num_attention_heads=2, attention_head_dim=12, text_dim=32, freq_dim=64, ffn_dim=40, num_layers=2
 )
-FRAMES, TOKENS = 3, 4 * 3
+FRAMES, TOKENS = 3, 2 * 2
 TIMESTEPS = {
     "per sample": torch.tensor([700.0, 300.0]),
     "per latent frame": torch.rand(2, FRAMES, generator=torch.Generator().manual_seed(3)) * 1000,
@@ -53,7 +53,7 @@ def drawn(device: str, *shape: int, seed: int = 1) -> torch.Tensor:
 
 
 def latent(device: str, frames: int = FRAMES, seed: int = 1) -> torch.Tensor:
-    return drawn(device, 2, 16, frames, 8, 6, seed=seed)
+    return drawn(device, 2, 16, frames, 4, 4, seed=seed)
 
 
 def assert_near(got: torch.Tensor, wanted: torch.Tensor) -> None:
@@ -101,7 +101,7 @@ def test_a_rollout_is_the_plain_one(plain, fused, device):
     text = drawn(device, 2, 20, 32, seed=2)
     shape = KVShape(layers=2, lanes=2, tokens_per_frame=TOKENS, heads=2, head_dim=12)
     caches = [RingKVCache(shape, sink_frames=1, window_frames=2, device=device) for _ in range(2)]
-    for seed in range(4):
+    for seed in range(3):
         pairs = list(zip((plain, fused), caches, strict=True))
         for timestep, commit in ((600.0, False), (0.0, True)):
             given = latent(device, 2, seed), torch.full((2, 2), timestep, device=device), text

@@ -7,7 +7,7 @@ from rushes.backend.models.wan.components import build_components
 from rushes.backend.models.wan.family import FAMILY
 
 pytestmark = pytest.mark.gpu
-KERNEL = "_adaln_modulate_kernel"
+NORMS, TURNS = "_adaln_modulate_kernel", "_rms_rotary_kernel"
 
 
 @pytest.fixture(autouse=True)
@@ -36,11 +36,16 @@ def launched(work):
     return {event.key: event.count for event in trace.key_averages()}
 
 
-def test_a_forward_launches_our_kernels_three_times_a_block_and_once_at_the_end(folder):
+def count_of(kernel, names):
+    return sum(count for name, count in names.items() if kernel in name)
+
+
+def test_a_forward_launches_our_kernels(folder):
     components = built(folder)
     names = launched(lambda: velocity(components))
 
-    assert sum(count for name, count in names.items() if KERNEL in name) == 3 * 2 + 1
+    assert count_of(NORMS, names) == 3 * 2 + 1, "three a block, and one before the last projection"
+    assert count_of(TURNS, names) == 2 * 2
 
 
 def test_with_the_dispatch_off_the_kernel_names_are_gone(folder):
@@ -48,7 +53,7 @@ def test_with_the_dispatch_off_the_kernel_names_are_gone(folder):
     names = launched(lambda: velocity(components))
 
     assert names
-    assert not any(KERNEL in name for name in names)
+    assert count_of(NORMS, names) == count_of(TURNS, names) == 0
 
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
