@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import copy
-import itertools
 import logging
 import time
 from dataclasses import dataclass, field
@@ -36,7 +35,6 @@ HISTORY_NOISE = 0.12
 OBJECT_WEIGHT = 5.0
 SHARES = {"whole": 0.40, "long": 0.10, "chunks": 0.50}
 BATCHES = {"whole": 192, "long": 96, "chunks": 48}
-OWN_FROM = 0.35
 EARLY_STEPS = (60, 90, 120, 160, 200)
 EARLY_COUNT = 96
 POLL_S = 0.5
@@ -129,25 +127,6 @@ def weighted(out: Tensor, target: Tensor, weight: Tensor) -> Tensor:
     return (error * weight).sum() / weight.sum()
 
 
-def own_loss(trainee: Trainee, rows: Tensor, step_count: int) -> Tensor:
-    """Whole clips from where the model's own first steps lead, towards the clip its noise is paired with."""
-    pool, device, frames = trainee.pool, trainee.device, 12
-    clean = pool.latent[rows, :, :frames].float()
-    place = near(pool.centre[rows, :frames], pool.radius[rows])
-    latent = paired_noise(clean, clean * place[:, None])
-    positions = torch.arange(frames, device=device)
-    tokens = token_timesteps(torch.ones(len(rows), frames, LATENT_SIDE, LATENT_SIDE, device=device))
-    keys, text = trainee.networks.keys(pool.keys[rows, :frames]), _text(trainee, rows)
-    for now, after in itertools.pairwise(SIGMAS[: step_count + 1]):
-        with torch.autocast(device, torch.bfloat16):
-            out = trainee.forward(latent, tokens * now, text, keys, positions, None)
-        latent = latent + (after - now) * out.detach().float()
-    sigma = SIGMAS[step_count]
-    with torch.autocast(device, torch.bfloat16):
-        out = trainee.forward(latent, tokens * sigma, text, keys, positions, None)
-    return weighted(out, (latent - clean) / sigma, 1 + OBJECT_WEIGHT * pool.shown[rows, :frames])
-
-
 def chunk_loss(trainee: Trainee, rows: Tensor, first: int) -> Tensor:
     """Every chunk noisy at its own sigma, seeing the clean chunks before it; the history is made slightly wrong."""
     pool, device = trainee.pool, trainee.device
@@ -190,12 +169,10 @@ def pick_rows(trainee: Trainee, kind: str, first: int) -> Tensor:
     return fit[torch.randint(0, len(fit), (BATCHES[kind],), device=fit.device)]
 
 
-def loss_of(trainee: Trainee, step: int, progress: float) -> Tensor:
+def loss_of(trainee: Trainee, step: int) -> Tensor:
     """The loss of the batch whose turn it is."""
     place = (step * 0.618034) % 1
     kind = "whole" if place < SHARES["whole"] else "long" if place < SHARES["whole"] + SHARES["long"] else "chunks"
-    if kind == "whole" and progress > OWN_FROM and step % 3 == 0:
-        return own_loss(trainee, pick_rows(trainee, kind, 0), 1 + step // 3 % 3)
     return loss_of_kind(trainee, kind, 1 + step % 3)
 
 
@@ -218,7 +195,7 @@ def train(trainee: Trainee, drawn: list[Drawn], seconds: float, out: Path, peak:
         rate = peak * min(1, (step + 1) / WARM_UP_STEPS) * min(1.0, 1.4 * (1 - progress)) + 1e-6
         for group in optimizer.param_groups:
             group["lr"] = rate
-        loss = loss_of(trainee, step, progress)
+        loss = loss_of(trainee, step)
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(parameters, 1.0)
