@@ -31,6 +31,7 @@ CODES: Mapping[str, str] = {
     "E_UNKNOWN_CHECKPOINT": "The checkpoint is not on this machine.",
     "E_UNKNOWN_ADAPTER": "The adapter is not on this machine.",
     "E_UNKNOWN_ASSET": "The image or clip is not on this machine.",
+    "E_ADAPTER": "The LoRA was made for another family, or its rank is over what the checkpoint takes.",
     "E_CAPABILITY": "The checkpoint cannot do what the node asks.",
     "E_SIZE": "The checkpoint does not make frames of that size.",
     "E_OFF_LATTICE": "The frame count does not fit the checkpoint's latent frames.",

@@ -37,13 +37,18 @@ class CheckpointFacts:
     control_keys: tuple[str, ...]  # () when it takes no keys
     capabilities: frozenset[str]
     content_id: str
+    adapter_rank_max: int = 512  # of one LoRA
 
 
 @dataclass(frozen=True, slots=True)
 class AdapterFacts:
+    """`family` and `rank` (the highest of its layers) are None where nobody has looked into the file."""
+
     adapter: str
     content_id: str
     bytes: int
+    family: str | None = None
+    rank: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from rushes.compiler.ir.facts import CheckpointFacts
-from rushes.compiler.ir.lowering import Lowering
+from rushes.compiler.ir.lowering import Lowering, LoweringError
+from rushes.compiler.ir.showing import closest
 from rushes.compiler.ir.spec import Attr
 
 
@@ -51,10 +52,13 @@ class PromptValue:
 
 @dataclass(frozen=True, slots=True)
 class AdapterEntry:
+    """One LoRA of a stack. `node_id` is the node that names it."""
+
     adapter: str
     strength: float
     text_strength: float
     content_id: str
+    node_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +71,8 @@ class AdaptersValue:
     def stack(self, to: Lowering, model: ModelValue) -> str | None:
         """Emit the stack; None when it is empty, which is the bare model.
 
-        Errors: E_CAPABILITY at the consuming node if the checkpoint takes no adapters.
+        Errors: E_CAPABILITY at the consuming node if the checkpoint takes no adapters; E_ADAPTER at the
+        node of each LoRA that is of another family or over the checkpoint's highest rank.
         """
         if not self.entries:
             return None
@@ -79,10 +84,37 @@ class AdaptersValue:
                 expected="adapters",
                 given=model.facts.checkpoint,
             )
+        refusals = [refusal for entry in self.entries if (refusal := _misfit(to, entry, model.facts))]
+        if refusals:
+            raise refusals[0]
         entries = tuple((entry.adapter, entry.strength, entry.text_strength) for entry in self.entries)
         content_ids = tuple(entry.content_id for entry in self.entries)
         attrs: dict[str, Attr] = {"entries": entries, "content_ids": content_ids}
         return to.at(self.node_id).stage("stack_adapters", {}, attrs)["adapters"]
+
+
+def _misfit(to: Lowering, entry: AdapterEntry, facts: CheckpointFacts) -> LoweringError | None:
+    """The error for a LoRA that does not fit, with the nearest that would; None if none is known."""
+    adapter = to.target.adapters[entry.adapter]
+    if adapter.family not in (None, facts.family):
+        expected, given = f"a LoRA of family {facts.family}", f"one of {adapter.family}"
+    elif adapter.rank is not None and adapter.rank > facts.adapter_rank_max:
+        expected, given = f"a LoRA of rank {facts.adapter_rank_max} or less", f"rank {adapter.rank}"
+    else:
+        return None
+    fitting = [
+        other.adapter
+        for other in to.target.adapters.values()
+        if other.family == facts.family and (other.rank or 0) <= facts.adapter_rank_max
+    ]
+    return to.at(entry.node_id).error(
+        "E_ADAPTER",
+        f"{facts.checkpoint} takes {expected}, got {entry.adapter}, {given}",
+        param="file",
+        expected=expected,
+        given=given,
+        suggestion=closest(entry.adapter, fitting) or next(iter(sorted(fitting)), None),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +159,8 @@ class MaskValue:
 
     `draw` emits its stages and returns the name of the mask. `profile` returns, per frame of the
     clip, the lowest and the highest value the mask can have there. `extends`: it is made to add
-    frames after the source. `source`: the picture it was designed on, if connected.
+    frames after the source. `source`: the picture it was designed on, if connected. `frame_count`: of the
+    clip whose frames it tells apart; 0 where it is the same in every frame, or for any clip.
     """
 
     node_id: str
@@ -135,11 +168,31 @@ class MaskValue:
     profile: Callable[[Clip], tuple[tuple[float, float], ...]]
     extends: bool
     source: VideoValue | ImageValue | None
+    frame_count: int = 0
+
+    def check_length(self, to: Lowering, clip: Clip) -> None:
+        """Errors: E_FRAME_COUNT at the consuming node if the mask was made for a longer video."""
+        longest = max(clip.frame_count, clip.source_frame_count)
+        if self.frame_count > longest:
+            raise to.error(
+                "E_FRAME_COUNT",
+                f"expected a mask no longer than its video, {longest} frames, got {self.frame_count}",
+                param="mask",
+                expected=f"a mask of at most {longest} frames",
+                given=f"{self.frame_count} frames",
+                suggestion=longest,
+            )
 
 
 @dataclass(frozen=True, slots=True)
 class LatentValue:
+    """Size and length are those of the frames it decodes to, `family` that of the checkpoint that made it."""
+
     name: str
+    family: str
+    width_px: int
+    height_px: int
+    frame_count: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,15 @@ def lower_nodes(draft: Draft, request: Request) -> Draft:
                 lowered[node_id] = outputs
                 _show_target(draft, request, to, outputs)
     spec = PipelineSpec(tuple(program.stages), tuple(program.outputs))
-    return replace(draft, spec=spec).reporting(program.diagnostics)
+    return replace(draft, spec=spec).reporting(_once(program.diagnostics))
+
+
+def _once(found: list[Diagnostic]) -> list[Diagnostic]:
+    """A mask drawn for two readers tells its fault twice."""
+    seen: dict[tuple[str, str | None, str | None, str], Diagnostic] = {}
+    for one in found:
+        seen.setdefault((one.code, one.node_id, one.param, one.message), one)
+    return list(seen.values())
 
 
 def _inputs(
@@ -81,7 +89,10 @@ def _show_target(draft: Draft, request: Request, to: Lowering, outputs: Mapping[
     declared = draft.declaration(to.node_id, request.catalog)
     if not _is_target(draft, request, to.node_id) or declared is None or declared.is_output:
         return
-    shown = next((name for value in outputs.values() if (name := _picture(to, value)) is not None), None)
+    try:
+        shown = next((name for value in outputs.values() if (name := _picture(to, value)) is not None), None)
+    except LoweringError:
+        return
     if shown is not None:
         to.stage("preview", {"video": shown}, {})
         to.output("preview", shown)

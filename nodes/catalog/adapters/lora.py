@@ -45,5 +45,5 @@ class Lora(NodeType):
                 param="text_strength",
             )
         facts = to.target.adapters[self.file]
-        entry = AdapterEntry(facts.adapter, self.strength, self.text_strength, facts.content_id)
+        entry = AdapterEntry(facts.adapter, self.strength, self.text_strength, facts.content_id, to.node_id)
         return {"adapters": AdaptersValue(to.node_id, (*before, entry))}

@@ -43,7 +43,8 @@ class CombineMasks(NodeType):
             return tuple(self._join(in_a, in_b) for in_a, in_b in pairs)
 
         source = b.source if a.source is None else a.source
-        return {"mask": MaskValue(node_id, draw, profile, a.extends or b.extends, source)}
+        frame_count = max(a.frame_count, b.frame_count)
+        return {"mask": MaskValue(node_id, draw, profile, a.extends or b.extends, source, frame_count)}
 
     def _join(self, a: tuple[float, float], b: tuple[float, float]) -> tuple[float, float]:
         """Bounds of the joined value from the bounds of both."""

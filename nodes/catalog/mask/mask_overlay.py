@@ -41,6 +41,8 @@ class MaskOverlay(NodeType):
         clip = self._clip(to, below)
         if not isinstance(below, VideoValue | ImageValue):
             return {}
+        if isinstance(below, VideoValue):
+            mask.check_length(to, clip)
         reads: dict[str, str | None] = {"video": below.name, "mask": mask.draw(to, clip)}
         attrs: dict[str, Attr] = {"colour": self.colour.lower(), "opacity": self.opacity}
         video = to.stage("mask_overlay", reads, attrs)["video"]

@@ -62,11 +62,14 @@ class TemporalMask(NodeType):
         kept_seconds = self._kept_seconds(to) if self.mode == "keep_ranges" else ()
         node_id = to.node_id
 
+        def frames_of(clip: Clip) -> int:
+            return clip.source_frame_count if source is None else source.frame_count
+
         def ranges_on(clip: Clip) -> tuple[FrameRange, ...]:
-            frames = clip.source_frame_count if source is None else source.frame_count
-            return self._ranges(clip, min(frames, clip.frame_count), kept_seconds)
+            return self._ranges(clip, min(frames_of(clip), clip.frame_count), kept_seconds)
 
         def draw(at: Lowering, clip: Clip) -> str:
+            self._check_times(at.at(node_id), max(frames_of(clip), clip.frame_count), clip.fps, kept_seconds)
             attrs: dict[str, Attr] = {
                 "ranges": ranges_on(clip),
                 "other_value": self.value,
@@ -80,7 +83,33 @@ class TemporalMask(NodeType):
                 values[first:end] = [value] * (end - first)
             return tuple((value, value) for value in values)
 
-        return {"mask": MaskValue(node_id, draw, profile, self.mode == "extension", source)}
+        made_for = 0 if source is None else source.frame_count
+        return {"mask": MaskValue(node_id, draw, profile, self.mode == "extension", source, made_for)}
+
+    def _check_times(self, to: Lowering, frames: int, fps: float, kept_seconds: tuple[Span, ...]) -> None:
+        """Errors: E_PARAM_RANGE for times after the end of the video, with the nearest that lie in it."""
+        end_s = int(frames / fps * 1000) / 1000
+        late = [end for _, end in kept_seconds if end * fps > frames + 1]
+        if late:
+            inside = [(start, min(end, end_s)) for start, end in kept_seconds if start < end_s]
+            nearest = ", ".join(f"{start:g}-{end:g}" for start, end in inside)
+            raise to.error(
+                "E_PARAM_RANGE",
+                f"the video ends at {end_s:g} s, got a range up to {late[0]:g} s",
+                param="ranges",
+                expected=f"times up to {end_s:g} s",
+                given=f"{late[0]:g} s",
+                suggestion=nearest,
+            )
+        if self.mode in ("continuation", "bridge") and self.keep_s * fps > frames + 1:
+            raise to.error(
+                "E_PARAM_RANGE",
+                f"the video has {end_s:g} s, got {self.keep_s:g} s to keep",
+                param="keep_s",
+                expected=f"at most {end_s:g} s",
+                given=f"{self.keep_s:g} s",
+                suggestion=end_s,
+            )
 
     def _ranges(
         self, clip: Clip, source_frames: int, kept_seconds: tuple[Span, ...]

@@ -156,7 +156,9 @@ def denoise(to: Lowering, job: Denoising, pictures: dict[str, str | None]) -> di
     video = to.stage("decode", {"model": job.model.name, "latent": latent}, {"fps": canvas.fps})["video"]
     return {
         "video": VideoValue(video, canvas.width_px, canvas.height_px, canvas.frame_count, canvas.fps),
-        "latent": LatentValue(latent),
+        "latent": LatentValue(
+            latent, job.model.facts.family, canvas.width_px, canvas.height_px, canvas.frame_count
+        ),
     }
 
 

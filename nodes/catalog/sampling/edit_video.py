@@ -92,6 +92,7 @@ class EditVideo(NodeType):
                 given=str(clip.frame_count),
                 suggestion=min(longer, facts.frame_count_max),
             )
+        mask.check_length(to, clip)
         profile = mask.profile(clip)
         if added > 0 and min(low for low, _ in profile[clip.source_frame_count :]) <= 0.0:
             raise to.error(
