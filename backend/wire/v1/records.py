@@ -126,6 +126,7 @@ class Checkpoint(WireModel):
     control_keys: tuple[str, ...]
     capabilities: tuple[str, ...]
     content_id: str
+    adapter_rank_max: int = Field(description="Highest rank of a LoRA it takes.")
 
 
 class Adapter(WireModel):
@@ -134,6 +135,8 @@ class Adapter(WireModel):
     adapter: str
     content_id: str
     bytes: int
+    family: str | None = Field(description="Of the checkpoints it is for; null when nobody looked.")
+    rank: int | None = Field(description="The highest of its layers; null when nobody looked.")
 
 
 class Workflow(WireModel):

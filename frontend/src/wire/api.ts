@@ -163,6 +163,8 @@ export interface Checkpoint {
   control_keys: ReadonlyArray<string>;
   capabilities: ReadonlyArray<string>;
   content_id: string;
+  /** Highest rank of a LoRA it takes. */
+  adapter_rank_max: number;
 }
 
 /** A LoRA file a workflow may name. */
@@ -170,6 +172,10 @@ export interface Adapter {
   adapter: string;
   content_id: string;
   bytes: number;
+  /** Of the checkpoints it is for; null when nobody looked. */
+  family: string | null;
+  /** The highest of its layers; null when nobody looked. */
+  rank: number | null;
 }
 
 /** A workflow kept on the server, without its document. */
