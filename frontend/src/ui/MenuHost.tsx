@@ -1,6 +1,12 @@
 import { Menu } from "@base-ui/react/menu";
 import { closeMenu, type OpenMenu } from "./overlays";
 
+/** The menu is gone before its item acts, so that what the item opens or focuses is not covered. */
+function choose(act: () => void): void {
+  closeMenu();
+  requestAnimationFrame(act);
+}
+
 /** The one menu of the page, at a point. */
 export default function MenuHost({ menu }: { menu: OpenMenu }) {
   const anchor = { getBoundingClientRect: () => DOMRect.fromRect({ x: menu.x, y: menu.y, width: 0, height: 0 }) };
@@ -17,7 +23,7 @@ export default function MenuHost({ menu }: { menu: OpenMenu }) {
                   key={item.label}
                   className={`menu__item ${item.isDanger ? "menu__item--danger" : ""}`}
                   disabled={item.isDisabled ?? false}
-                  onClick={item.run}
+                  onClick={() => choose(item.run)}
                 >
                   {item.label}
                   {item.keys && <span className="menu__key">{item.keys}</span>}
