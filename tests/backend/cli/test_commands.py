@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +25,13 @@ def rushes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> Callable[
     """Runs a command with a checkpoint without weights, in an empty folder."""
     monkeypatch.chdir(tmp_path)
     root = write_checkpoint(tmp_path / "models")
+    load = server_choice.load_settings
+    monkeypatch.setattr(
+        server_choice, "load_settings", lambda wishes: replace(load(wishes, {}), checkpoint_roots=(root,))
+    )
 
     def run(*arguments: str) -> tuple[int, str, str]:
-        code = main([*arguments, "--data-dir", str(tmp_path / "data"), "--checkpoints", str(root)])
+        code = main([*arguments, "--data-dir", str(tmp_path / "data")])
         captured = capsys.readouterr()
         assert "Traceback" not in captured.err
         return code, captured.out, captured.err
@@ -39,13 +44,13 @@ def play(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[ScriptedWorker,
     """Puts the test in the place of the private server's worker."""
     start = server_choice.run_server
 
-    def replace(script: Callable[[ScriptedWorker, Submitted], None]) -> None:
+    def put(script: Callable[[ScriptedWorker, Submitted], None]) -> None:
         def run_server(settings: Settings, make_worker: Any) -> Any:
             return start(settings, make_worker or (lambda _settings: ScriptedWorker(on_submit=script)))
 
         monkeypatch.setattr(server_choice, "run_server", run_server)
 
-    return replace
+    return put
 
 
 def write(path: Path, document: dict[str, Any]) -> str:
