@@ -26,12 +26,18 @@ class Compiled:
 
 
 def compile_workflow(
-    document: Mapping[str, Any], catalog: Catalog, target: Target, *, targets: Sequence[str] | None = None
+    document: Mapping[str, Any],
+    catalog: Catalog,
+    target: Target,
+    *,
+    targets: Sequence[str] | None = None,
+    verifies: bool = True,
 ) -> Compiled:
     """Compile a parsed document. Same input, same bytes, same hash in any process.
 
     `targets` names the nodes wanted (any, not only outputs); None means every output node. Only what
-    they need is compiled in. Faults of nodes that nobody needs are warnings.
+    they need is compiled in. Faults of nodes that nobody needs are warnings. `verifies`: check our own
+    work too, after lowering and after the last pass.
 
     Errors: none for any document; every fault of a workflow is a diagnostic. SpecError if the compiler
     itself is at fault.
@@ -43,10 +49,11 @@ def compile_workflow(
     draft = Draft(read.graph, read.diagnostics)
     for run in PASSES:
         draft = run(draft, request)
+        if verifies and draft.spec is not None:
+            verify(draft.spec)
     diagnostics = tuple(_settled(found, draft, request) for found in draft.diagnostics)
     if draft.spec is None or has_errors(diagnostics):
         return Compiled(None, diagnostics)
-    verify(draft.spec)
     return Compiled(draft.spec, diagnostics)
 
 

@@ -61,11 +61,22 @@ class OutputSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class NodeEstimate:
+    node_id: str
+    seconds: float | None
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class Estimate:
-    """Predicted device seconds (per second of video when endless; None: not measured) and bytes."""
+    """Predicted device seconds (per second of video when endless; None: not measured) and bytes.
+
+    `nodes`: the part of each node that costs something, in order of the stages.
+    """
 
     seconds: float | None
     bytes: int
+    nodes: tuple[NodeEstimate, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +114,7 @@ def spec_to_json(spec: PipelineSpec) -> dict[str, Any]:
         "outputs": [
             {"node_id": output.node_id, "value": output.value, "kind": output.kind} for output in spec.outputs
         ],
-        "estimate": None
-        if spec.estimate is None
-        else {"seconds": spec.estimate.seconds, "bytes": spec.estimate.bytes},
+        "estimate": None if spec.estimate is None else _estimate_to_json(spec.estimate),
     }
 
 
@@ -121,8 +130,18 @@ def spec_from_json(document: Mapping[str, Any]) -> PipelineSpec:
         stages=tuple(_stage_from_json(stage) for stage in document["stages"]),
         outputs=tuple(OutputSpec(**output) for output in document["outputs"]),
         level=document["level"],
-        estimate=None if estimate is None else Estimate(**estimate),
+        estimate=None if estimate is None else _estimate_from_json(estimate),
     )
+
+
+def _estimate_to_json(estimate: Estimate) -> dict[str, Any]:
+    nodes = [[node.node_id, node.seconds, node.bytes] for node in estimate.nodes]
+    return {"seconds": estimate.seconds, "bytes": estimate.bytes, "nodes": nodes}
+
+
+def _estimate_from_json(document: Mapping[str, Any]) -> Estimate:
+    nodes = tuple(NodeEstimate(*node) for node in document.get("nodes", ()))
+    return Estimate(document["seconds"], document["bytes"], nodes)
 
 
 def _stage_to_json(stage: StageSpec | LoopSpec) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from rushes.compiler.ir.spec import Attr, Estimate, LoopSpec, PipelineSpec, StageSpec
+from rushes.compiler.ir.spec import Attr, Estimate, LoopSpec, NodeEstimate, PipelineSpec, StageSpec
 
 HIDDEN = frozenset({"content_id", "content_ids"})
 SHOWN_TEXT = 72
@@ -13,7 +13,7 @@ WIDTH = 100
 
 
 def to_text(spec: PipelineSpec) -> str:
-    """Level and estimate, then a stage a paragraph, then the outputs.
+    """Level and estimate, then a stage a paragraph, then the outputs and what each node costs.
 
     generate.latent = denoise(model=model.model, conditioning=prompt.conditioning)
         4 times: predict, step, preview
@@ -23,6 +23,8 @@ def to_text(spec: PipelineSpec) -> str:
     blocks.extend(_stage(stage) for stage in spec.stages)
     outputs = [f"    {output.kind} of {output.value} at {output.node_id}" for output in spec.outputs]
     blocks.append("\n".join(["outputs", *outputs]))
+    if spec.estimate is not None and spec.estimate.nodes:
+        blocks.append("\n".join(["cost", *(f"    {_cost(node)}" for node in spec.estimate.nodes)]))
     return "\n\n".join(blocks) + "\n"
 
 
@@ -38,6 +40,11 @@ def _estimate(spec: PipelineSpec, estimate: Estimate) -> list[str]:
     each = " per second of video" if is_endless else ""
     seconds = "time not measured" if estimate.seconds is None else f"about {estimate.seconds:.2f} s{each}"
     return [seconds, f"{estimate.bytes / 1e6:.1f} MB{each} beside the weights"]
+
+
+def _cost(node: NodeEstimate) -> str:
+    seconds = "not measured" if node.seconds is None else f"{node.seconds:.3f} s"
+    return f"{node.node_id}: {seconds}, {node.bytes / 1e6:.1f} MB"
 
 
 def _stage(stage: StageSpec | LoopSpec) -> str:

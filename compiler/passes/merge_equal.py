@@ -28,8 +28,9 @@ def merge_equal(draft: Draft, request: Request) -> Draft:
     first: dict[object, StageSpec] = {}
     kept: list[StageSpec | LoopSpec] = []
     for stage in draft.spec.stages:
-        reads = tuple((port, names.get(value, value)) for port, value in stage.reads)
-        stage = replace(stage, reads=reads)
+        if any(value in names for _, value in stage.reads):
+            reads = tuple((port, names.get(value, value)) for port, value in stage.reads)
+            stage = replace(stage, reads=reads)
         twin = first.setdefault(_key(stage), stage) if _can_merge(stage) else stage
         if twin is stage:
             kept.append(stage)

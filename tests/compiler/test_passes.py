@@ -2,7 +2,22 @@
 
 import pytest
 
-from tests.compiler.target import codes_of, compiling, editing, generating, only_error, spec_of, workflow
+from rushes.compiler.ir.draft import Draft, Request
+from rushes.compiler.ir.verify import verify
+from rushes.compiler.passes.order import PASSES
+from rushes.compiler.read.workflow import read_workflow
+from tests.compiler.target import (
+    CATALOG,
+    TARGET,
+    codes_of,
+    compiling,
+    editing,
+    generating,
+    only_error,
+    rolling,
+    spec_of,
+    workflow,
+)
 
 
 def ops(spec):
@@ -216,3 +231,40 @@ def test_the_estimate_grows_with_the_work_and_is_unknown_where_nothing_was_measu
     assert 0 < short.estimate.seconds < long.estimate.seconds
     assert 0 < short.estimate.bytes < long.estimate.bytes
     assert spec_of(wide).estimate.seconds is None
+
+
+def test_the_estimate_is_the_sum_of_its_nodes_and_names_only_those_that_cost():
+    estimate = spec_of(editing()).estimate
+
+    assert estimate is not None
+    assert [node.node_id for node in estimate.nodes] == ["prompt", "edit"]
+    assert estimate.seconds == pytest.approx(sum(node.seconds or 0 for node in estimate.nodes), abs=1e-3)
+    assert estimate.bytes == sum(node.bytes for node in estimate.nodes)
+
+
+def test_a_rollout_costs_a_commit_more_per_chunk_than_its_steps():
+    def seconds(**params):
+        return spec_of(rolling(**params)).estimate.seconds
+
+    assert seconds(chunk_count=8) == pytest.approx(2 * seconds(chunk_count=4), rel=0.05)
+
+
+def test_two_models_of_one_graph_cost_each_its_own():
+    document = twice(width_px=832, height_px=480)
+    document["graph"]["nodes"]["model_b"]["params"] = {"checkpoint": "wide"}
+
+    nodes = {node.node_id: node.seconds for node in spec_of(document).estimate.nodes}
+
+    assert nodes["generate_a"] > 0
+    assert nodes["generate_b"] is None
+
+
+def test_every_pass_leaves_a_spec_that_keeps_the_grammar():
+    for document in (generating(), editing(), rolling(), twice(seed=1)):
+        read = read_workflow(document)
+        draft = Draft(read.graph)
+        for run in PASSES:
+            draft = run(draft, Request(CATALOG, TARGET))
+            if draft.spec is not None:
+                verify(draft.spec)
+        assert draft.spec is not None

@@ -152,4 +152,5 @@ def test_the_explanation_shows_loops_runs_and_outputs():
 
     assert "until stopped: denoise, decode, commit" in text
     assert 'script [["w"] x6, ["d", "w"] x2]' in text
-    assert text.endswith("outputs\n    save_video of rollout.video at save\n")
+    assert "outputs\n    save_video of rollout.video at save\n\ncost\n" in text
+    assert "    rollout: 0." in text
