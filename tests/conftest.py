@@ -17,6 +17,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="Rewrite the texts in tests/golden.")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Browser tests come last: Playwright keeps an event loop running in the thread of those who come after."""
+    items.sort(key=lambda item: "e2e" in item.path.parts)
+
+
 @pytest.fixture(scope="session")
 def root() -> Path:
     """The folder of the checkout."""
