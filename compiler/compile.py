@@ -13,7 +13,7 @@ from rushes.compiler.ir.facts import Target
 from rushes.compiler.ir.spec import PipelineSpec
 from rushes.compiler.ir.text import to_text
 from rushes.compiler.ir.verify import verify
-from rushes.compiler.passes.order import PASSES
+from rushes.compiler.passes.order import PASSES, Pass
 from rushes.compiler.read.workflow import read_workflow
 
 
@@ -32,12 +32,13 @@ def compile_workflow(
     *,
     targets: Sequence[str] | None = None,
     verifies: bool = True,
+    passes: Sequence[Pass] = PASSES,
 ) -> Compiled:
     """Compile a parsed document. Same input, same bytes, same hash in any process.
 
     `targets` names the nodes wanted (any, not only outputs); None means every output node. Only what
     they need is compiled in. Faults of nodes that nobody needs are warnings. `verifies`: check our own
-    work too, after lowering and after the last pass.
+    work too, after the last pass. `passes`: PLAIN_PASSES give the program as it is written, to compare with.
 
     Errors: none for any document; every fault of a workflow is a diagnostic. SpecError if the compiler
     itself is at fault.
@@ -47,13 +48,13 @@ def compile_workflow(
         return Compiled(None, read.diagnostics)
     request = Request(catalog, target, None if targets is None else tuple(targets), read.level)
     draft = Draft(read.graph, read.diagnostics)
-    for run in PASSES:
+    for run in passes:
         draft = run(draft, request)
-        if verifies and draft.spec is not None:
-            verify(draft.spec)
     diagnostics = tuple(_settled(found, draft, request) for found in draft.diagnostics)
     if draft.spec is None or has_errors(diagnostics):
         return Compiled(None, diagnostics)
+    if verifies:
+        verify(draft.spec)
     return Compiled(draft.spec, diagnostics)
 
 

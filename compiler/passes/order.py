@@ -37,3 +37,6 @@ PASSES: tuple[Pass, ...] = (
     assign_level,
     estimate_cost,
 )
+
+# Node by node as it is written, nothing merged or dropped: what an optimised program is compared with.
+PLAIN_PASSES: tuple[Pass, ...] = tuple(run for run in PASSES if run not in (merge_equal, drop_dead))
