@@ -18,7 +18,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Browser tests come last: Playwright keeps an event loop running in the thread of those who come after."""
+    """Browser tests come last: Playwright leaves an event loop running in the thread that runs the others."""
     items.sort(key=lambda item: "e2e" in item.path.parts)
 
 
