@@ -66,7 +66,8 @@ gpu: $(SETUP)
 	$(BIN)/python -m pytest -m gpu $(PYTEST)
 
 bench: $(SETUP) $(EDITOR)
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks.compiler growth
+	$(BIN)/python -m benchmarks.rollout_latency
 
 wheel: $(SETUP) $(EDITOR)
 	rm -rf build dist
