@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from rushes.compiler.ir.declaration import Catalog
 from rushes.compiler.ir.diagnostics import Diagnostic
 from rushes.compiler.ir.showing import show
 from rushes.compiler.read.comfyui_classes import known_classes
@@ -23,7 +24,7 @@ from rushes.compiler.read.comfyui_prompt import TooLarge, saved_to_prompt
 from rushes.compiler.read.comfyui_widgets import Facts
 from rushes.compiler.read.coverage import Coverage, Covered, Source
 from rushes.compiler.read.migrations import WORKFLOW, migrate
-from rushes.compiler.read.own_prompt import is_own_prompt, read_own_prompt
+from rushes.compiler.read.own_prompt import is_own_prompt, own_handlers, pack_classes, read_own_prompt
 from rushes.compiler.read.shape import ID_LIMIT, NODE_LIMIT
 
 HANDLERS = {**CORE, **OMNI}
@@ -38,7 +39,9 @@ class AnyFormat(NamedTuple):
     coverage: Coverage
 
 
-def read_any(document: object, classes: Mapping[str, Facts] | None = None) -> AnyFormat:
+def read_any(
+    document: object, classes: Mapping[str, Facts] | None = None, *, catalog: Catalog | None = None
+) -> AnyFormat:
     """Read a parsed document of any known format into a rushes.workflow/1 document.
 
     A workflow of ours is returned as it is, brought to the latest version. Of a ComfyUI document every
@@ -46,7 +49,8 @@ def read_any(document: object, classes: Mapping[str, Facts] | None = None) -> An
     node type here. Left out nodes are kept, unread, under `ext.comfyui.left_out`.
 
     `classes`: what GET /object_info of a ComfyUI server says, for saved files with node classes of other
-    packs; without it the classes that have an equal here are known.
+    packs; without it the classes that have an equal here are known. `catalog`: makes the nodes of our own
+    pack for ComfyUI known too.
     Errors: none; E_SCHEMA or E_TOO_LARGE as a diagnostic. Checks against a catalog come with compiling.
     """
     if not isinstance(document, Mapping):
@@ -55,7 +59,8 @@ def read_any(document: object, classes: Mapping[str, Facts] | None = None) -> An
         workflow, found = migrate(document)
         return AnyFormat(None if workflow is None else dict(workflow), found, Coverage("rushes"))
     if is_saved_file(document):
-        return _read_file(document, classes or known_classes())
+        pack = {} if catalog is None else pack_classes(catalog)
+        return _read_file(document, {**known_classes(), **pack, **(classes or {})}, catalog)
     inner = document.get("prompt")
     prompt = document
     if isinstance(inner, Mapping) and "class_type" not in inner:  # the body of POST /prompt
@@ -64,11 +69,11 @@ def read_any(document: object, classes: Mapping[str, Facts] | None = None) -> An
         return _refused(document)
     if len(prompt) > NODE_LIMIT:
         return _too_large("comfyui-prompt")
-    if is_own_prompt(prompt):
-        workflow, coverage = read_own_prompt(prompt)
+    if is_own_prompt(prompt, catalog):
+        workflow, coverage = read_own_prompt(prompt, catalog)
         return AnyFormat(workflow, coverage.diagnostics(), coverage)
     nodes = {str(node_id): node for node_id, node in prompt.items()}
-    mapped, coverage = _mapped(nodes, "comfyui-prompt")
+    mapped, coverage = _mapped(nodes, "comfyui-prompt", catalog)
     return AnyFormat(_workflow(mapped, nodes, coverage), coverage.diagnostics(), coverage)
 
 
@@ -77,9 +82,12 @@ def _is_prompt(document: Mapping[str, Any]) -> bool:
     return len(nodes) == len(document) > 0 and any("class_type" in node for node in nodes)
 
 
-def _mapped(nodes: Mapping[str, Mapping[str, Any]], source: Source) -> tuple[Mapped, Coverage]:
+def _mapped(
+    nodes: Mapping[str, Mapping[str, Any]], source: Source, catalog: Catalog | None
+) -> tuple[Mapped, Coverage]:
     fit = {node_id: node for node_id, node in nodes.items() if _is_id(node_id)}
-    mapped = map_prompt(fit, HANDLERS, source)
+    handlers = HANDLERS if catalog is None else {**HANDLERS, **own_handlers(catalog)}
+    mapped = map_prompt(fit, handlers, source)
     unfit = [
         Covered(node_id, str(node.get("class_type")), "unmapped", (), ("its id cannot be printed",))
         for node_id, node in nodes.items()
@@ -95,16 +103,14 @@ def _is_id(node_id: str) -> bool:
 def _workflow(mapped: Mapped, nodes: Mapping[str, Mapping[str, Any]], coverage: Coverage) -> dict[str, Any]:
     missing = [entry.node_id for entry in coverage.entries if entry.state == "unmapped"]
     left_out = {node_id: nodes[node_id] for node_id in missing if node_id in nodes}
-    document: dict[str, Any] = {
-        "schema": WORKFLOW.schema,
-        "graph": {"nodes": dict(mapped.nodes), "edges": dict(mapped.edges)},
-    }
-    if left_out:
-        document["ext"] = {"comfyui": {"left_out": left_out}}
-    return document
+    graph = {"nodes": dict(mapped.nodes), "edges": dict(mapped.edges)}
+    workflow: dict[str, Any] = {"schema": WORKFLOW.schema, "graph": graph}
+    return {**workflow, "ext": {"comfyui": {"left_out": left_out}}} if left_out else workflow
 
 
-def _read_file(document: Mapping[str, Any], classes: Mapping[str, Facts]) -> AnyFormat:
+def _read_file(
+    document: Mapping[str, Any], classes: Mapping[str, Facts], catalog: Catalog | None
+) -> AnyFormat:
     file = read_saved_file(document)
     try:
         prompt = saved_to_prompt(file, classes, names_unknown=True)
@@ -112,11 +118,11 @@ def _read_file(document: Mapping[str, Any], classes: Mapping[str, Facts]) -> Any
         return _too_large("comfyui-file")
     if len(prompt) > NODE_LIMIT:
         return _too_large("comfyui-file")
-    if prompt and is_own_prompt(prompt):
-        workflow, read = read_own_prompt(prompt)
+    if is_own_prompt(prompt, catalog):
+        workflow, read = read_own_prompt(prompt, catalog)
         mapped = Mapped(workflow["graph"]["nodes"], workflow["graph"]["edges"], read, {})
     else:
-        mapped, read = _mapped(prompt, "comfyui-file")
+        mapped, read = _mapped(prompt, "comfyui-file", catalog)
     coverage = Coverage("comfyui-file", (*read.entries, *_unsent(file)))
     workflow = _workflow(mapped, prompt, coverage)
     _lay_out(workflow, file)

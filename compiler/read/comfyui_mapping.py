@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from types import UnionType
 from typing import Any, TypeGuard, TypeVar
 
 from rushes.compiler.ir.showing import label, show
@@ -136,6 +137,13 @@ class LatentEdit:
 
 
 @dataclass(frozen=True, slots=True)
+class Own:
+    """A socket of ours, of a node of our pack."""
+
+    end: End
+
+
+@dataclass(frozen=True, slots=True)
 class Nothing:
     """An output without an equal."""
 
@@ -159,6 +167,7 @@ Known = (
     | Settings
     | RemoteLora
     | LatentEdit
+    | Own
     | Nothing
 )
 K = TypeVar("K", bound=Known)
@@ -200,7 +209,7 @@ class Reading:
     def changed(self, reason: str) -> None:
         self.changes.append(reason)
 
-    def find(self, name: str, kind: type[K]) -> K | None:
+    def find(self, name: str, kind: type[K] | UnionType) -> K | None:
         """What is wired to an input; None if nothing is. Errors: NoEqual for a wire of another kind."""
         given = self.inputs.get(name)
         if not is_edge(given):
@@ -226,6 +235,13 @@ class Reading:
             return self.find(name, kind)
         except NoEqual:
             return self.find(name, other)
+
+    def end(self, name: str) -> End:
+        """The socket of ours that an input is wired to. Errors: NoEqual if what is wired has none."""
+        wire: Own | Model | Frames | Mask | None = self.find(name, Own | Model | Frames | Mask)
+        if wire is None:
+            raise NoEqual(f"its {name} is not connected")
+        return wire.end
 
     def number(self, name: str, default: float) -> float:
         value = self._value(name, default)

@@ -1,6 +1,7 @@
 """One door for every format: what has an equal is mapped, all else is reported, nothing is lost silently."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
 from rushes.compiler.ir.diagnostics import CODES
+from rushes.compiler.ir.spec import OutputSpec
 from rushes.compiler.prompt import write_prompt
 from rushes.compiler.read import read_any
 from rushes.compiler.read.comfyui_classes import known_classes
@@ -453,6 +455,52 @@ def test_what_a_prompt_cannot_hold_is_named():
     assert set(written.prompt) == {"model", "prompt", "generate"}
 
 
+def plain(prompt: dict[str, Any]) -> dict[str, Any]:
+    """A prompt of our pack as ComfyUI's page sends it: without what `write_prompt` adds."""
+    return {node_id: {**one, "_meta": {"title": one["_meta"]["title"]}} for node_id, one in prompt.items()}
+
+
+def test_a_prompt_of_our_pack_from_comfyuis_page_is_read_by_the_catalog():
+    document = generating(seed=7)
+    prompt = write_prompt(document, CATALOG).prompt
+    assert prompt is not None
+
+    read = read_any(plain(prompt), catalog=CATALOG)
+
+    assert read.coverage.is_complete
+    assert spec_of(read.workflow).spec_hash == spec_of(document).spec_hash
+
+
+def test_without_a_catalog_it_has_no_equal():
+    prompt = write_prompt(generating(), CATALOG).prompt
+    assert prompt is not None
+
+    assert {entry.state for entry in read_any(plain(prompt)).coverage.entries} == {"unmapped"}
+
+
+def test_our_nodes_among_comfyuis_own_meet_them():
+    prompt = plain(write_prompt(generating(), CATALOG).prompt or {})
+    del prompt["save"]
+    prompt["r"] = {"class_type": "RushesRenderImage", "inputs": {"video": ["generate", 0]}}
+    prompt["c"] = {"class_type": "CreateVideo", "inputs": {"images": ["r", 0], "fps": ["r", 1]}}
+    prompt["s"] = {"class_type": "SaveVideo", "inputs": {"video": ["c", 0], "filename_prefix": "video"}}
+
+    read = read_any(prompt, catalog=CATALOG)
+
+    assert read.diagnostics == ()
+    assert spec_of(read.workflow).outputs == (OutputSpec("s", "generate.video", "save_video"),)
+
+
+def test_the_examples_of_our_pack_open_as_workflows(root: Path) -> None:
+    paths = sorted((root / "nodes" / "comfy" / "example_workflows").glob("*.json"))
+
+    assert paths
+    for path in paths:
+        read = read_any(json.loads(path.read_text(encoding="utf-8")), catalog=CATALOG)
+        assert read.coverage.is_complete, read.coverage.to_text()
+        assert compiling(read.workflow).spec is not None
+
+
 CLASS_NAMES = st.sampled_from([*CORE, *OMNI, "NoSuchNode", "RushesPrompt"])
 VALUES = st.one_of(JSON, st.tuples(st.sampled_from("12345"), st.integers(-1, 3)).map(list))
 INPUT_NAMES = [
@@ -480,7 +528,7 @@ PROMPTS = st.dictionaries(
 
 
 def check(document):
-    read = read_any(document)
+    read = read_any(document, catalog=CATALOG)
     for found in read.diagnostics:
         assert found.code in CODES
         assert len(found.message) < 1500
