@@ -64,7 +64,7 @@ class Setup:
 def shares(
     scenes: Sequence[Scene], verdicts: Sequence[Verdict | None], attributes: Sequence[str] = ATTRIBUTES
 ) -> Shares:
-    """Share of clips read right, by attribute; a refused clip is wrong in all. Cameras count per latent frame."""
+    """Share of clips read right, by attribute; a refused clip is wrong in all. Cameras per latent frame."""
     pairs = list(zip(scenes, verdicts, strict=True))
     out = {
         name: sum(v is not None and getattr(v, name) == getattr(s, name) for s, v in pairs) / len(pairs)
@@ -87,7 +87,9 @@ def camera_of(scene: Scene, frames: int = LATENT_FRAMES) -> list[tuple[int, int]
 
 def second_share(scenes: Sequence[Scene], verdicts: Sequence[Verdict | None]) -> float:
     """Share of clips whose second object, or its absence, was read right."""
-    return sum(v is not None and v.second == s.second for s, v in zip(scenes, verdicts, strict=True)) / len(scenes)
+    return sum(v is not None and v.second == s.second for s, v in zip(scenes, verdicts, strict=True)) / len(
+        scenes
+    )
 
 
 def truths(setup: Setup) -> list[Scene]:
@@ -95,7 +97,9 @@ def truths(setup: Setup) -> list[Scene]:
     return [random_scene(random, latent_frames=LATENT_FRAMES) for _ in range(setup.count)]
 
 
-def in_parts(scenes: Sequence[Scene], work: Callable[[Sequence[Scene]], Tensor], judge: Judge) -> list[Verdict | None]:
+def in_parts(
+    scenes: Sequence[Scene], work: Callable[[Sequence[Scene]], Tensor], judge: Judge
+) -> list[Verdict | None]:
     """Verdicts on what `work` makes of the scenes, a part at a time."""
     out: list[Verdict | None] = []
     for start in range(0, len(scenes), CHUNK):
@@ -111,7 +115,9 @@ def judge_itself(setup: Setup) -> dict[str, Shares]:
     generator = torch.Generator().manual_seed(setup.seed)
     count = max(8, setup.count // 10)
     noise = torch.randint(0, 256, (count, 9, 96, 96, 3), generator=generator, dtype=torch.uint8)
-    blank = torch.randint(0, 256, (count, 1, 1, 1, 3), generator=generator, dtype=torch.uint8).expand_as(noise)
+    blank = torch.randint(0, 256, (count, 1, 1, 1, 3), generator=generator, dtype=torch.uint8).expand_as(
+        noise
+    )
     refused = {
         name: sum(v is None for v in judge.read_all(clips)) / count
         for name, clips in (("noise", noise), ("blank", blank))
@@ -146,7 +152,9 @@ def generate(setup: Setup) -> dict[str, Shares]:
     judge, studio, random = Judge(setup.device), setup.studio(), Random(setup.seed + 1)
     scenes = truths(setup)
     patterns = [random.choice((*PATTERNS, *HELD_OUT_PATTERNS)) for _ in scenes]
-    prompts = [describe(scene, random, patterns=[pattern]) for scene, pattern in zip(scenes, patterns, strict=True)]
+    prompts = [
+        describe(scene, random, patterns=[pattern]) for scene, pattern in zip(scenes, patterns, strict=True)
+    ]
     verdicts: list[Verdict | None] = []
     for start in range(0, len(scenes), CHUNK):
         rows = slice(start, start + CHUNK)
@@ -174,11 +182,16 @@ def rollout(setup: Setup, chunks: int = 80) -> dict[str, Shares]:
     prompts = [describe(scene, random, patterns=PATTERNS) for scene in scenes]
     latent = studio.rollout(prompts, stack_scenes(scenes, frames).keys, setup.seed)
     table: dict[str, Shares] = {}
-    for name, starts in (("first 10 chunks", (0, 9, 18)), ("last 10 chunks", (frames - 30, frames - 21, frames - 12))):
+    for name, starts in (
+        ("first 10 chunks", (0, 9, 18)),
+        ("last 10 chunks", (frames - 30, frames - 21, frames - 12)),
+    ):
         rows, verdicts = [], []
         for start in starts:
             lead = max(0, start - 12)
-            clips = studio.decode(latent[:, :, lead : start + 12], batch=4)[:, LATENT_STRIDE * (start - lead) :]
+            clips = studio.decode(latent[:, :, lead : start + 12], batch=4)[
+                :, LATENT_STRIDE * (start - lead) :
+            ]
             verdicts += judge.read_all(clips)
             rows += [replace(scene, keys=scene.keys[start : start + 12]) for scene in scenes]
         table[name] = shares(rows, verdicts)
@@ -189,7 +202,9 @@ def edit(setup: Setup) -> dict[str, Shares]:
     """A region that follows the object shows the object of another prompt; outside it the source stays."""
     judge, studio, random = Judge(setup.device), setup.studio(), Random(setup.seed + 3)
     sources = [
-        replace(random_scene(random, latent_frames=LATENT_FRAMES, second_share=0, keys_share=0), size="medium")
+        replace(
+            random_scene(random, latent_frames=LATENT_FRAMES, second_share=0, keys_share=0), size="medium"
+        )
         for _ in range(setup.count)
     ]
     targets = [
@@ -209,13 +224,20 @@ def edit(setup: Setup) -> dict[str, Shares]:
     outside = ~pixel_mask(mask.cpu(), clips.shape[1])
     kept = bool((latent == source)[(~mask)[:, None].expand_as(latent)].all())
     table = shares(targets, judge.read_all(clips), ("shape", "colour", "ground", "motion"))
-    return {"edit": table | {"psnr outside": float(psnr(clips, before, outside).mean()), "kept equal": float(kept)}}
+    return {
+        "edit": table
+        | {"psnr outside": float(psnr(clips, before, outside).mean()), "kept equal": float(kept)}
+    }
 
 
 def object_mask(scenes: Sequence[Scene], margin_px: float) -> Tensor:
     """bool [B, T, 12, 12]: the cells where the object is, with a margin, in each latent frame."""
     batch = stack_scenes(scenes, LATENT_FRAMES)
-    step = torch.tensor([MOTION_STEP[MOTIONS.index(s.motion)] for s in scenes]).float() * MOTION_PX * LATENT_STRIDE
+    step = (
+        torch.tensor([MOTION_STEP[MOTIONS.index(s.motion)] for s in scenes]).float()
+        * MOTION_PX
+        * LATENT_STRIDE
+    )
     centre = batch.position[:, None] + step[:, None] * torch.arange(LATENT_FRAMES)[None, :, None]
     radius = torch.tensor([RADIUS_PX[SIZES.index(s.size)] for s in scenes])
     return near(centre, radius + margin_px)
@@ -231,7 +253,9 @@ def pixel_mask(mask: Tensor, frames: int) -> Tensor:
 def extend(setup: Setup) -> dict[str, Shares]:
     """A true clip of 12 latent frames kept, 12 more made after it."""
     judge, studio, random = Judge(setup.device), setup.studio(), Random(setup.seed + 4)
-    scenes = [random_scene(random, latent_frames=24, second_share=0, keys_share=0) for _ in range(setup.count)]
+    scenes = [
+        random_scene(random, latent_frames=24, second_share=0, keys_share=0) for _ in range(setup.count)
+    ]
     source = studio.encode(render(scenes, LATENT_FRAMES))
     padded = torch.cat((source, torch.zeros_like(source)), 2)
     mask = torch.zeros(len(scenes), 24, 12, 12, dtype=torch.bool, device=setup.device)
@@ -240,7 +264,11 @@ def extend(setup: Setup) -> dict[str, Shares]:
     keys = torch.zeros(len(scenes), 24, 4)
     latent = studio.generate(prompts, keys, setup.seed, source=padded, mask=mask)
     clips = studio.decode(latent)[:, LATENT_STRIDE * LATENT_FRAMES :]
-    return {"extension": shares([replace(s, keys=((frozenset[str]()),) * 12) for s in scenes], judge.read_all(clips))}
+    return {
+        "extension": shares(
+            [replace(s, keys=((frozenset[str]()),) * 12) for s in scenes], judge.read_all(clips)
+        )
+    }
 
 
 def picture(setup: Setup) -> dict[str, Shares]:

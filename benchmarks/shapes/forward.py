@@ -1,5 +1,5 @@
-"""The transformer's forward as training runs it: blocks compiled once for all layers, clean and noisy copies of a clip
-side by side."""
+"""The transformer's forward as training runs it: blocks compiled once for all layers, clean and noisy copies
+of a clip side by side."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ CHUNK_FRAMES = 3
 
 
 class TrainingBlock(WanBlock):
-    """A block whose mask, when given, is that of `chunk_mask`: then x holds a clean and a noisy copy of a clip, and
-    each chunk of either attends to the nine clean frames before it and to itself."""
+    """A block whose mask, when given, is that of `chunk_mask`: then x holds a clean and a noisy copy of a
+    clip, and each chunk of either attends to the nine clean frames before it and to itself."""
 
     def self_attention(self, x: Tensor, inputs: BlockInputs) -> Tensor:
         if inputs.mask is None:
@@ -27,9 +27,13 @@ class TrainingBlock(WanBlock):
         query = _in_chunks(rotate(self.attn1.query(x, inputs.adapters), inputs.rotary))
         keys, values = self.attn1.key_value(x, inputs.adapters)
         keys, values = _with_history(rotate(keys, inputs.rotary)), _with_history(values)
-        mask = inputs.mask[None, :, None, None].expand(x.shape[0] * 2, -1, -1, query.shape[1], -1).flatten(0, 1)
+        mask = (
+            inputs.mask[None, :, None, None].expand(x.shape[0] * 2, -1, -1, query.shape[1], -1).flatten(0, 1)
+        )
         attended = self.attn1.choice.attend(query, keys, values, mask)
-        return self.attn1.output(attended.reshape(x.shape[0], x.shape[1], *attended.shape[2:]), inputs.adapters)
+        return self.attn1.output(
+            attended.reshape(x.shape[0], x.shape[1], *attended.shape[2:]), inputs.adapters
+        )
 
 
 def _in_chunks(x: Tensor) -> Tensor:
@@ -49,8 +53,8 @@ def _with_history(x: Tensor) -> Tensor:
 
 
 def chunk_mask(first: int, chunks: int, device: str) -> Tensor:
-    """bool [chunks, tokens of window and chunk]: False before the clip begins. The first chunk has `first` frames,
-    after 3 - first empty ones that fill it up."""
+    """bool [chunks, tokens of window and chunk]: False before the clip begins. The first chunk has `first`
+    frames, after 3 - first empty ones that fill it up."""
     frame = torch.arange(CHUNK_FRAMES * chunks, device=device).view(chunks, CHUNK_FRAMES)
     past = torch.arange(-WINDOW_FRAMES, 0, device=device)[None] + frame[:, :1]
     seen = torch.cat((past, frame), 1) >= CHUNK_FRAMES - first
@@ -60,8 +64,8 @@ def chunk_mask(first: int, chunks: int, device: str) -> Tensor:
 class TrainingForward(nn.Module):
     """WanTransformer.forward with frame positions given by the caller.
 
-    Every block is told it is layer 0 and gets its own text keys and values alone, so that one compiled block serves
-    all layers. The wrapped transformer is for training only from then on.
+    Every block is told it is layer 0 and gets its own text keys and values alone, so that one compiled block
+    serves all layers. The wrapped transformer is for training only from then on.
     """
 
     adapters: LaneAdapters | None = None
@@ -76,7 +80,13 @@ class TrainingForward(nn.Module):
                 block.compile(dynamic=False)
 
     def forward(
-        self, latent: Tensor, timestep: Tensor, text: TextRows, keys: Tensor, positions: Tensor, mask: Tensor | None
+        self,
+        latent: Tensor,
+        timestep: Tensor,
+        text: TextRows,
+        keys: Tensor,
+        positions: Tensor,
+        mask: Tensor | None,
     ) -> Tensor:
         """latent [B, C, T, 12, 12]; timestep [B, T] or [B, tokens]; keys [B, T, dim]; positions [T]."""
         model = self.transformer
@@ -114,8 +124,8 @@ def block_of_frames(first: int, frames: int) -> list[int]:
 
 
 def teacher_mask(first: int, frames: int, device: str) -> Tensor:
-    """bool [2N, 2N] over a clean copy and then a noisy copy: each block sees the nine clean frames before it and
-    itself in its own copy, which is what a rollout with a cache of nine frames sees."""
+    """bool [2N, 2N] over a clean copy and then a noisy copy: each block sees the nine clean frames before it
+    and itself in its own copy, which is what a rollout with a cache of nine frames sees."""
     block = torch.tensor(block_of_frames(first, frames), device=device)
     starts = torch.tensor(block_starts(first, frames), device=device)[block]
     frame = torch.arange(frames, device=device)

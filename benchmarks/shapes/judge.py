@@ -1,7 +1,8 @@
-"""Reads a clip from its pixels alone: what it shows, how the camera moved, or that it is no clip of this world."""
+"""Reads a clip from its pixels alone: what it shows, how the camera moved, or that it shows no such world."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,13 +65,15 @@ def _conv(inputs: int, outputs: int, kernel: int, stride: int) -> nn.Conv2d:
 
 
 class JudgeNetwork(nn.Module):
-    """Five frames [B, 5, 96, 96, 3] uint8 -> logits by head. The last frame of one latent frame and the four of the
-    next make one snippet."""
+    """Five frames [B, 5, 96, 96, 3] uint8 -> logits by head. The last frame of one latent frame and the four
+    of the next make one snippet."""
 
     def __init__(self) -> None:
         super().__init__()
         widths = (3 * SNIPPET_FRAMES, 32, 48, 72, 96)
-        self.blocks = nn.Sequential(*(_Block(a, b, 5 if a < 32 else 3) for a, b in zip(widths, widths[1:], strict=False)))
+        self.blocks = nn.Sequential(
+            *(_Block(a, b, 5 if a < 32 else 3) for a, b in itertools.pairwise(widths))
+        )
         self.hidden = nn.Linear(2 * widths[-1], 192)
         self.heads = nn.Linear(192, sum(HEADS.values()))
 
@@ -93,7 +96,7 @@ class Judge:
 
     @torch.inference_mode()
     def read(self, frames: Tensor) -> Verdict | None:
-        """frames uint8 [F, 96, 96, 3], F = 4k + 1, any time of a clip; None when it is no clip of this world."""
+        """frames uint8 [F, 96, 96, 3], F = 4k + 1, any time of a clip; None: no clip of this world."""
         return self.read_all(frames[None])[0]
 
     @torch.inference_mode()
@@ -104,7 +107,9 @@ class Judge:
             count = len(part)
             logits = self._network(snippets_of(part.to(self._device)).flatten(0, 1))
             by_clip = {name: value.float().unflatten(0, (count, -1)).cpu() for name, value in logits.items()}
-            verdicts += [_verdict({name: value[row] for name, value in by_clip.items()}) for row in range(count)]
+            verdicts += [
+                _verdict({name: value[row] for name, value in by_clip.items()}) for row in range(count)
+            ]
         return verdicts
 
 
@@ -123,7 +128,9 @@ def _verdict(logits: dict[str, Tensor]) -> Verdict | None:
     if logits["valid"].sigmoid().mean() < VALID_SHARE:
         return None
     second_shape = _vote(logits["second_shape"])
-    second = None if second_shape == NO_SECOND else (COLOURS[_vote(logits["second_colour"])], SHAPES[second_shape])
+    second = (
+        None if second_shape == NO_SECOND else (COLOURS[_vote(logits["second_colour"])], SHAPES[second_shape])
+    )
     camera = zip(logits["camera_x"].argmax(1).tolist(), logits["camera_y"].argmax(1).tolist(), strict=True)
     return Verdict(
         shape=_named(logits["shape"], SHAPES),

@@ -63,7 +63,9 @@ def write_peft(deltas: dict[str, tuple[Tensor, Tensor]], path: Path) -> None:
         "transformer.lora_bias": False,
         "transformer.use_rslora": False,
     }
-    save_file(tensors, path, metadata={"format": "pt", "lora_adapter_metadata": json.dumps(header, sort_keys=True)})
+    save_file(
+        tensors, path, metadata={"format": "pt", "lora_adapter_metadata": json.dumps(header, sort_keys=True)}
+    )
 
 
 def train(trainee: Trainee, deltas: dict[str, tuple[nn.Parameter, nn.Parameter]], seconds: float) -> None:

@@ -47,7 +47,9 @@ def _regions(pool: Pool, rows: Tensor, frames: int) -> Tensor:
     kind = torch.rand(count, device=device)
     anywhere = torch.rand(count, 1, 2, device=device) * LATENT_SIDE
     start = centre[:, :1] + torch.randn(count, 1, 2, device=device)
-    place = torch.where((kind < 0.5)[:, None, None], centre + torch.randn(count, 1, 2, device=device) * 0.7, start)
+    place = torch.where(
+        (kind < 0.5)[:, None, None], centre + torch.randn(count, 1, 2, device=device) * 0.7, start
+    )
     place = torch.where((kind > 0.85)[:, None, None], anywhere, place)
     reach = (pool.radius[rows] / CELL_PX)[:, None] + torch.rand(count, 2, device=device) * 3 + 0.5
     band = torch.randint(0, 2, (count,), device=device)

@@ -1,4 +1,4 @@
-"""The networks of the shipped model as one bundle: built fresh, saved for training, exported as a checkpoint."""
+"""The networks of the shipped model as one bundle: built fresh, saved for training, exported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Encoded clips with their prompts and keys, the training set of the transformer; rendered and encoded as needed."""
+"""Encoded clips with their prompts and keys, what the transformer trains on; rendered as needed."""
 
 from __future__ import annotations
 
@@ -44,8 +44,9 @@ Drawn = tuple[list[Scene], list[Scene], list[int], list[list[int]]]
 
 @dataclass(slots=True)
 class Pool:
-    """N clips. latent [N, 16, 24, 12, 12] bf16; keys [N, 24, 4]; tokens [N, wordings, 40]; centre [N, 24, 2] of the
-    object in pixels; radius [N]; shown bool [N, 24, 12, 12], cells near either object; switch [N], the latent frame where the scene changes to what the prompt says, or 0.
+    """N clips. latent [N, 16, 24, 12, 12] bf16; keys [N, 24, 4]; tokens [N, wordings, 40]; centre [N, 24, 2]
+    of the object in pixels; radius [N]; shown bool [N, 24, 12, 12], cells near either object; switch [N], the
+    latent frame where the scene changes to what the prompt says, or 0.
     """
 
     latent: Tensor
@@ -150,8 +151,8 @@ def near(centre: Tensor, radius: Tensor) -> Tensor:
 
 
 def text_rows(networks: Networks, tokens: Tensor) -> tuple[Tensor, Tensor]:
-    """Encoded text [B, 40, dim] with zero rows after the end, and log_count [B, 40]: the 512 - n zero rows of the
-    full layout are equal, so one stands for all of them."""
+    """Encoded text [B, 40, dim] with zero rows after the end, and log_count [B, 40]: the 512 - n zero rows
+    of the full layout are equal, so one stands for all of them."""
     mask = tokens != 0
     encoded = networks.text(input_ids=tokens, attention_mask=mask.long()).last_hidden_state
     count = mask.sum(1, keepdim=True)

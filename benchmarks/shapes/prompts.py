@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
 
-from benchmarks.shapes.scene import COLOURS, GROUNDS, LIGHTS, MOTIONS, SHAPES, SIZES, Scene
+from benchmarks.shapes.scene import COLOURS, GROUNDS, LIGHTS, MOTIONS, SIZES, Scene
 
 SHAPE_WORDS: dict[str, tuple[str, ...]] = {
     "circle": ("circle", "circle", "disc"),
@@ -29,14 +29,25 @@ GROUND_WORDS: dict[str, tuple[str, ...]] = {
     "blue ground": ("a blue ground", "a blue ground", "the blue ground", "blue ground", "a blue floor"),
     "green ground": ("a green ground", "a green ground", "the green ground", "green ground", "grass"),
     "sand": ("sand", "sand", "the sand", "a sandy ground"),
-    "checkered ground": ("a checkered ground", "a checkered ground", "the checkered ground", "a checkered floor"),
+    "checkered ground": (
+        "a checkered ground",
+        "a checkered ground",
+        "the checkered ground",
+        "a checkered floor",
+    ),
     "brick ground": ("a brick ground", "a brick ground", "the brick ground", "bricks", "a brick floor"),
     "dotted ground": ("a dotted ground", "a dotted ground", "the dotted ground", "dots", "a dotted floor"),
 }
 _DIRECTIONS = ("left", "right", "up", "down")
 _VERBS = ("move", "move", "glide", "slide", "drift", "travel")
 _FINITE = {"move": "moves", "glide": "glides", "slide": "slides", "drift": "drifts", "travel": "travels"}
-_PARTICIPLE = {"move": "moving", "glide": "gliding", "slide": "sliding", "drift": "drifting", "travel": "travelling"}
+_PARTICIPLE = {
+    "move": "moving",
+    "glide": "gliding",
+    "slide": "sliding",
+    "drift": "drifting",
+    "travel": "travelling",
+}
 _STILL_FINITE = ("stays still", "stays still", "rests", "stands still", "does not move")
 _STILL_PARTICIPLE = ("staying still", "resting", "standing still", "not moving")
 LIGHT_WORDS: dict[str, tuple[str, ...]] = {
@@ -44,8 +55,8 @@ LIGHT_WORDS: dict[str, tuple[str, ...]] = {
     "night": ("at night", "at night", "by night", "in the dark", "after dark"),
 }
 
-# {a} the object with its article, {o} without; {moves} {moving}; {g} the ground; {with} the second object as a
-# phrase; {light} a phrase that may be empty.
+# {a} the object with its article, {o} without; {moves} {moving}; {g} the ground; {with} the second object as
+# a phrase; {light} a phrase that may be empty.
 PATTERNS: tuple[str, ...] = (
     "{a} {moves} over {g} {with} {light}",
     "{a} {moves} over {g} {light} {with}",
@@ -145,7 +156,13 @@ def vocabulary() -> tuple[str, ...]:
     tables = (SHAPE_WORDS, COLOUR_WORDS, SIZE_WORDS, GROUND_WORDS, LIGHT_WORDS)
     texts: list[str] = [word for table in tables for words in table.values() for word in words]
     texts += [*PATTERNS, *HELD_OUT_PATTERNS, *SECOND_PATTERNS, *_DIRECTIONS]
-    texts += [*_FINITE.values(), *_PARTICIPLE.values(), *_STILL_FINITE, *_STILL_PARTICIPLE, "to the an neon glowing"]
+    texts += [
+        *_FINITE.values(),
+        *_PARTICIPLE.values(),
+        *_STILL_FINITE,
+        *_STILL_PARTICIPLE,
+        "to the an neon glowing",
+    ]
     words: set[str] = set()
     for text in texts:
         words |= set(re.findall(r"[a-z]+", re.sub(r"\{.*?\}", " ", text)))
@@ -206,7 +223,8 @@ def _second(scene: Scene, random: Random) -> str:
     if scene.second is None:
         return ""
     colour, shape = scene.second
-    noun = f"{random.choice(('', 'small '))}{random.choice(COLOUR_WORDS[colour])} {random.choice(SHAPE_WORDS[shape])}"
+    size, colour_word = random.choice(("", "small ")), random.choice(COLOUR_WORDS[colour])
+    noun = f"{size}{colour_word} {random.choice(SHAPE_WORDS[shape])}"
     return random.choice(SECOND_PATTERNS).format(s=f"{_article(noun)} {noun}")
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import torch
 from torch import Tensor
 
@@ -24,7 +26,7 @@ def sample_batch(networks: Networks, forward: TrainingForward, pool: Pool, count
     positions = torch.arange(FRAMES, device=device)
     latent = torch.randn(count, 16, FRAMES, 12, 12, device=device, generator=generator)
     with torch.compiler.set_stance("force_eager"), torch.autocast(device.type, torch.bfloat16):
-        for now, after in zip(SIGMAS[:-1], SIGMAS[1:], strict=True):
+        for now, after in itertools.pairwise(SIGMAS):
             timestep = torch.full((count, FRAMES), now * 1000, device=device)
             velocity = forward(latent, timestep, text, keys, positions, None)
             latent = latent + (after - now) * velocity.float()

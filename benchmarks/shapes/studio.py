@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -62,8 +63,8 @@ class Studio:
         source: Tensor | None = None,
         mask: Tensor | None = None,
     ) -> Tensor:
-        """Latent [B, 16, T, 12, 12] of whole clips; keys [B, T, 4]. With a source latent, cells outside the bool mask
-        [B, T, 12, 12] are kept."""
+        """Latent [B, 16, T, 12, 12] of whole clips; keys [B, T, 4]. With a source latent, cells outside the
+        bool mask [B, T, 12, 12] are kept."""
         noise = self._noise((len(prompts), LATENT_CHANNELS, keys.shape[1], LATENT_SIDE, LATENT_SIDE), seed)
         out = []
         for start in range(0, len(prompts), BATCH):
@@ -76,13 +77,15 @@ class Studio:
             out.append(self._denoise(latent, text, keys[rows].to(self.device), cells, source, rows, adapters))
         return torch.cat(out)
 
-    def _denoise(self, latent, text, keys, cells, source, rows, adapters, cache=None):  # type: ignore[no-untyped-def]
-        for now, after in zip(SIGMAS[:-1], SIGMAS[1:], strict=True):
+    def _denoise(self, latent, text, keys, cells, source, rows, adapters, cache=None):  # type: ignore[no-untyped-def]  # noqa: PLR0913
+        for now, after in itertools.pairwise(SIGMAS):
             if cells is None:
                 sigma = torch.full(latent.shape[:1] + latent.shape[2:3], now, device=self.device)
             else:
                 sigma = torch.where(cells, now, 0.0)
-            velocity = self._components.predict(latent, sigma, text, keys=keys, adapters=adapters, cache=cache)
+            velocity = self._components.predict(
+                latent, sigma, text, keys=keys, adapters=adapters, cache=cache
+            )
             moved = latent + (after - now) * velocity
             latent = moved if cells is None else torch.where(cells[:, None], moved, source[rows])
         return latent
@@ -97,9 +100,9 @@ class Studio:
         start: Tensor | None = None,
         change: tuple[int, Sequence[str]] | None = None,
     ) -> Tensor:
-        """Latent [B, 16, T, 12, 12] made chunk by chunk with a cache of nine frames; keys [B, T, 4]. The first chunk has
-        T mod 3 (or 3) frames; `start` [B, 16, 1, 12, 12] is given as the first frame. `change` is a chunk index from
-        which other prompts hold."""
+        """Latent [B, 16, T, 12, 12] made chunk by chunk with a cache of nine frames; keys [B, T, 4]. The
+        first chunk has T mod 3 (or 3) frames; `start` [B, 16, 1, 12, 12] is given as the first frame.
+        `change` is a chunk index from which other prompts hold."""
         text, adapters = self._text(prompts)
         cache = self._components.new_cache(
             len(prompts), sink_frames=0, window_frames=WINDOW_FRAMES, height=LATENT_SIDE, width=LATENT_SIDE
@@ -121,7 +124,9 @@ class Studio:
                 )
             chunks.append(latent)
             clean = torch.zeros(len(prompts), size, device=self.device)
-            self._components.predict(latent, clean, text, keys=held, cache=cache, commit=True, adapters=adapters)
+            self._components.predict(
+                latent, clean, text, keys=held, cache=cache, commit=True, adapters=adapters
+            )
             at += size
             index += 1
         return torch.cat(chunks, 2)

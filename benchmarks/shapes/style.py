@@ -1,4 +1,4 @@
-"""How neon a clip is: a linear reading of simple pixel statistics, 0 for plain renders, 1 for true neon renders."""
+"""How neon a clip is: a linear reading of pixel statistics, 0 for plain renders, 1 for true neon ones."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ CLIP_COUNT = 160
 
 
 def statistics(clips: Tensor) -> Tensor:
-    """[B, 5] of uint8 clips [B, F, H, W, 3]: median and 90th percentile of brightness, their ratio to the brightest
-    pixels, mean colour strength, and how much of the brightness lies in edges."""
+    """[B, 5] of uint8 clips [B, F, H, W, 3]: median and 90th percentile of brightness, their ratio to the
+    brightest pixels, mean colour strength, and how much of the brightness lies in edges."""
     x = clips[:, ::4].float() / 255
     light = x.amax(-1)
     flat = light.flatten(1)

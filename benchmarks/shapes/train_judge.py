@@ -1,4 +1,5 @@
-"""Trains the judge: first on true renders, then also on clips through the autoencoder and on clips it must refuse.
+"""Trains the judge: first on true renders, then also on clips through the autoencoder and on clips it must
+refuse.
 
 Run on a GPU: python -m benchmarks.shapes.train_judge VAE_FOLDER OUT
 It waits for the autoencoder and for clips of the half-trained transformer to appear in VAE_FOLDER.
@@ -38,7 +39,7 @@ log = logging.getLogger("shapes.judge")
 
 @dataclass(slots=True)
 class Clips:
-    """frames uint8 [N, F, 96, 96, 3], labels by head [N] (camera [N, T]); is_plain says ground and light count."""
+    """frames uint8 [N, F, 96, 96, 3], labels by head [N] (camera [N, T]); is_plain: ground, light count."""
 
     frames: Tensor
     labels: dict[str, Tensor]
@@ -67,7 +68,8 @@ def render_clips(random: Random, count: int, device: str) -> Clips:
     frames, labels, plain = [], [], []
     for start in range(0, count, 100):
         scenes = [
-            random_scene(random, latent_frames=LATENT_FRAMES, second_share=0.4, keys_share=0.75) for _ in range(100)
+            random_scene(random, latent_frames=LATENT_FRAMES, second_share=0.4, keys_share=0.75)
+            for _ in range(100)
         ]
         batch = stack_scenes(scenes, LATENT_FRAMES).to(device)
         style = "neon" if (start // 100) % 6 == 5 else "plain"
@@ -128,7 +130,9 @@ def refused(frames: Tensor) -> Tensor:
         _blurred(_blurred(x, 19), 19),
         0.5 * x + 0.5 * other,
         torch.where(ramp[:, None, None] > 0, x, other),
-        level + ramp[:, None].expand(96, 3) if bool(torch.rand(()) < 0.5) else x[:, torch.randperm(5)] * 0.5 + other * 0.5,
+        level + ramp[:, None].expand(96, 3)
+        if bool(torch.rand(()) < 0.5)
+        else x[:, torch.randperm(5)] * 0.5 + other * 0.5,
     )
     out = x
     for index, mixture in enumerate(mixtures):

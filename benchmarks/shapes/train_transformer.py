@@ -1,7 +1,7 @@
 """Trains transformer, text encoder and key embedding together by flow matching on encoded clips.
 
-Three kinds of batch take turns: whole clips of 12 latent frames with cells kept clean or noisier as editing does, the
-same with 24 latent frames, and chunk after chunk with a clean history as a rollout does.
+Three kinds of batch take turns: whole clips of 12 latent frames with cells kept clean or noisier as editing
+does, the same with 24 latent frames, and chunk after chunk with a clean history as a rollout does.
 
 Run on a GPU: python -m benchmarks.shapes.train_transformer VAE_FOLDER OUT --until 545
 """
@@ -16,14 +16,23 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
-from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from benchmarks.shapes.configs import LATENT_SIDE
 from benchmarks.shapes.forward import CHUNK_FRAMES, TrainingForward, chunk_mask, token_timesteps
 from benchmarks.shapes.masks import draw_masks
 from benchmarks.shapes.networks import Networks, build_networks, load_part, save_part
-from benchmarks.shapes.pool import LATENT_FRAMES, TOKEN_COUNT, WORDINGS, Drawn, Pool, draw_all, encode, near, text_rows
+from benchmarks.shapes.pool import (
+    LATENT_FRAMES,
+    TOKEN_COUNT,
+    WORDINGS,
+    Drawn,
+    Pool,
+    draw_all,
+    encode,
+    near,
+    text_rows,
+)
 from benchmarks.shapes.sampling import SIGMAS, sample_batch
 from benchmarks.shapes.vae_statistics import read_vae_statistics
 from rushes.backend.models.wan.transformer import TextRows
@@ -54,7 +63,7 @@ class Trainee:
     fit: dict[int, Tensor] = field(default_factory=dict)
 
     def add(self, more: Pool | None) -> None:
-        """Take in more clips and list anew which serve what: 0 whole clips, 1 to 3 chunks by their first size."""
+        """Take in more clips and list anew which serve what: 0 whole, 1 to 3 chunks by their first size."""
         if more is not None:
             self.pool = self.pool.join(more)
         change = self.pool.switch
@@ -80,8 +89,8 @@ def mix(clean: Tensor, noise: Tensor, sigma: Tensor) -> Tensor:
 def paired_noise(clean: Tensor, template: Tensor) -> Tensor:
     """Noise like clean [B, C, T, H, W], rolled over the torus to where it resembles the template best.
 
-    Everything in the world may start anywhere on the torus, so over all clips the noise stays white; but which noise
-    leads where is settled, so that few steps suffice.
+    Everything in the world may start anywhere on the torus, so over all clips the noise stays white; but
+    which noise leads where is settled, so that few steps suffice.
     """
     noise = torch.randn_like(clean)
     frames = template.shape[2]
@@ -128,7 +137,7 @@ def weighted(out: Tensor, target: Tensor, weight: Tensor) -> Tensor:
 
 
 def chunk_loss(trainee: Trainee, rows: Tensor, first: int) -> Tensor:
-    """Every chunk noisy at its own sigma, seeing the clean chunks before it; the history is made slightly wrong."""
+    """Every chunk noisy at its own sigma, seeing the clean chunks before it, made slightly wrong."""
     pool, device = trainee.pool, trainee.device
     empty = CHUNK_FRAMES - first
     clean = nn.functional.pad(pool.latent[rows].float(), (0, 0, 0, 0, empty, -empty))
@@ -172,7 +181,13 @@ def pick_rows(trainee: Trainee, kind: str, first: int) -> Tensor:
 def loss_of(trainee: Trainee, step: int) -> Tensor:
     """The loss of the batch whose turn it is."""
     place = (step * 0.618034) % 1
-    kind = "whole" if place < SHARES["whole"] else "long" if place < SHARES["whole"] + SHARES["long"] else "chunks"
+    kind = (
+        "whole"
+        if place < SHARES["whole"]
+        else "long"
+        if place < SHARES["whole"] + SHARES["long"]
+        else "chunks"
+    )
     return loss_of_kind(trainee, kind, 1 + step % 3)
 
 
@@ -183,7 +198,9 @@ def loss_of_kind(trainee: Trainee, kind: str, first: int) -> Tensor:
     return whole_loss(trainee, rows, 12 if kind == "whole" else LATENT_FRAMES)
 
 
-def train(trainee: Trainee, drawn: list[Drawn], seconds: float, out: Path, peak: float, keep_early: bool) -> dict[str, nn.Module]:
+def train(
+    trainee: Trainee, drawn: list[Drawn], seconds: float, out: Path, peak: float, keep_early: bool
+) -> dict[str, nn.Module]:
     """Train for that long, encoding the rest of the drawn clips on the way; returns the averaged modules."""
     trained = {name: part for name, part in trainee.networks.parts().items() if name != "vae"}
     average = copy.deepcopy(trained)

@@ -76,7 +76,9 @@ def loss_of(vae: WanVae, video: Tensor) -> tuple[Tensor, Tensor]:
     out = vae.decode(latent, clamp=False).float()
     error = out - video
     squared = error.square().mean()
-    edges = (error[..., 1:] - error[..., :-1]).abs().mean() + (error[..., 1:, :] - error[..., :-1, :]).abs().mean()
+    edges = (error[..., 1:] - error[..., :-1]).abs().mean() + (
+        error[..., 1:, :] - error[..., :-1, :]
+    ).abs().mean()
     divergence = 0.5 * (mean.float().square() + log_variance.float().exp() - 1 - log_variance.float()).mean()
     loss = ABSOLUTE_WEIGHT * error.abs().mean() + SQUARED_WEIGHT * squared + EDGE_WEIGHT * edges
     return loss + KL_WEIGHT * divergence, squared.detach()

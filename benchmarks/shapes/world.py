@@ -1,4 +1,4 @@
-"""Renders scenes: anti-aliased shapes over a patterned ground on a torus, any device, same pixels per scene."""
+"""Renders scenes: anti-aliased shapes over a patterned ground on a torus; the same pixels anywhere."""
 
 from __future__ import annotations
 
@@ -143,8 +143,13 @@ def _render(batch: SceneBatch, steps: Tensor, style: str) -> Tensor:
     colours = torch.tensor(COLOUR_RGB, device=device)
     far = torch.where(batch.second_shape < 0, 1e3, 0.0)[:, None, None, None]
     layers = (
-        (signed_distance(second, batch.second_shape.clamp(min=0), torch.full_like(radius, SECOND_RADIUS_PX)) + far,
-         colours[batch.second_colour]),
+        (
+            signed_distance(
+                second, batch.second_shape.clamp(min=0), torch.full_like(radius, SECOND_RADIUS_PX)
+            )
+            + far,
+            colours[batch.second_colour],
+        ),
         (signed_distance(first, batch.shape, radius), colours[batch.colour]),
     )
     image = ground if style == "plain" else 0.2 * ground
@@ -286,11 +291,17 @@ def ground_textures() -> Tensor:
 
 
 def _waves(x: Tensor, y: Tensor, turn: float) -> Tensor:
-    return 0.5 + 0.5 * torch.sin(turn * 4 * y + 1.6 * torch.sin(turn * 2 * x) + 0.8 * torch.sin(turn * 3 * x + 1))
+    return 0.5 + 0.5 * torch.sin(
+        turn * 4 * y + 1.6 * torch.sin(turn * 2 * x) + 0.8 * torch.sin(turn * 3 * x + 1)
+    )
 
 
 def _blotches(x: Tensor, y: Tensor, turn: float) -> Tensor:
-    mix = torch.sin(turn * (3 * x + y)) + torch.sin(turn * (3 * y - 2 * x) + 1) + torch.sin(turn * (2 * x + 4 * y) + 2)
+    mix = (
+        torch.sin(turn * (3 * x + y))
+        + torch.sin(turn * (3 * y - 2 * x) + 1)
+        + torch.sin(turn * (2 * x + 4 * y) + 2)
+    )
     return torch.sigmoid(2.5 * mix)
 
 

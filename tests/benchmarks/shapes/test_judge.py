@@ -32,7 +32,9 @@ def test_neon_clips_are_read_by_shape_and_motion(judge: Judge) -> None:
 
 
 def test_noise_and_blanks_are_refused(judge: Judge) -> None:
-    noise = torch.randint(0, 256, (8, 9, 96, 96, 3), dtype=torch.uint8, generator=torch.Generator().manual_seed(1))
+    noise = torch.randint(
+        0, 256, (8, 9, 96, 96, 3), dtype=torch.uint8, generator=torch.Generator().manual_seed(1)
+    )
     blank = torch.full((4, 9, 96, 96, 3), 90, dtype=torch.uint8)
     assert judge.read_all(noise) == [None] * 8
     assert judge.read_all(blank) == [None] * 4
