@@ -112,6 +112,26 @@ def test_a_value_out_of_range_is_marked_on_its_param_and_fixed_by_one_click(edit
     expect(generate.get_by_test_id("node-message")).to_have_count(0)
 
 
+def test_a_strength_is_dragged_undone_at_once_and_let_go_with_its_pointer(editor: Editor, page: Page) -> None:
+    editor.open_template("lora-shapes")
+    strength = editor.node_of_type("lora").get_by_label("strength", exact=True)
+    before = strength.input_value()
+    box = strength.bounding_box()
+    assert box is not None
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x - 10, y, steps=4)
+    expect(strength).not_to_have_value(before)
+    dragged = strength.input_value()
+    strength.dispatch_event("pointercancel", {"pointerId": 1})
+    page.mouse.move(x - 30, y, steps=4)
+    expect(strength).to_have_value(dragged)
+    page.mouse.up()
+    editor.press("Control+z")
+    expect(strength).to_have_value(before)
+
+
 def test_keyboard_alone_adds_copies_and_deletes(editor: Editor, page: Page) -> None:
     editor.open()
     count = editor.nodes.count()

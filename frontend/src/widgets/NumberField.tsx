@@ -62,6 +62,11 @@ export function NumberField({ id, label, value, range, isInteger, hasBar, unit, 
     input.current?.select();
   };
 
+  /** Taken away by the browser, as when a touch becomes a scroll: no drag goes on without its pointer. */
+  const onPointerLost = () => {
+    scrub.current = null;
+  };
+
   const onKeyDown = (event: KeyboardEvent<HTMLInputElement>) => {
     const steps = { ArrowUp: 1, ArrowDown: -1, PageUp: 10, PageDown: -10 }[event.key];
     if (steps !== undefined) {
@@ -98,6 +103,8 @@ export function NumberField({ id, label, value, range, isInteger, hasBar, unit, 
         onPointerDown={onPointerDown}
         onPointerMove={onPointerMove}
         onPointerUp={onPointerUp}
+        onPointerCancel={onPointerLost}
+        onLostPointerCapture={onPointerLost}
         onChange={(event) => setTyped(event.target.value)}
         onBlur={(event) => {
           if (typed !== null) commit(event.target.value);
