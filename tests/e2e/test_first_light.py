@@ -268,6 +268,17 @@ def test_an_uploaded_picture_is_chosen_and_shown(editor: Editor, root: Path) -> 
     expect(load.get_by_label("file", exact=True)).to_have_value(re.compile("shapes-start"))
 
 
+def test_a_narrow_window_hides_nothing_past_its_edge(editor: Editor, page: Page) -> None:
+    editor.open()
+    editor.run()
+    editor.expect_run("completed")
+    download = page.get_by_test_id("viewer").get_by_role("link", name=re.compile("Download"))
+    for width_px in (1000, 700, 420):
+        page.set_viewport_size({"width": width_px, "height": 800})
+        page.wait_for_function("innerWidth >= document.documentElement.scrollWidth")
+        expect(download).to_be_in_viewport(ratio=1)
+
+
 def test_both_themes_and_every_panel_are_there(editor: Editor, page: Page) -> None:
     editor.open()
     room = "getComputedStyle(document.body).backgroundColor"
